@@ -4,7 +4,7 @@ PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
 
 .DEFAULT_GOAL := help
-.PHONY: up down status restart logs test test-long check mutations coverage generate migration baseline bench audit audit-log-check backup restore restore-drill postgres-upgrade postgres-back help
+.PHONY: up down status restart logs test test-long check mutations coverage generate migration bench audit audit-log-check backup restore restore-drill postgres-upgrade postgres-back help
 
 up: ## Install what is missing, build, migrate, seed the demo, start; prints where everything is
 	@$(STACK) up
@@ -41,9 +41,6 @@ generate: ## Write the files that are made from the database
 
 migration: ## Write what sql/schema has and the migrations lack as the next one: make migration NAME=what_changes
 	@$(STACK) migration
-
-baseline: ## Before 1.0.0: replace all migrations by one that is the schema files
-	@$(STACK) baseline
 
 bench: ## What is promised about time and memory, measured
 	@$(STACK) bench

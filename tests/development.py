@@ -65,12 +65,7 @@ def generate() -> int:
 
 def migration() -> int:
     """Write what sql/schema has and the migrations lack as the next migration, called NAME."""
-    return throwaway.run_module("tests.checks.schema", "migration", os.environ.get("NAME", ""))
-
-
-def baseline() -> int:
-    """Replace all migrations by one that is the schema files; before 1.0.0."""
-    return throwaway.run_module("tests.checks.schema", "baseline")
+    return throwaway.run_module("tests.checks.schema", os.environ.get("NAME", ""))
 
 
 def audit() -> int:
@@ -79,5 +74,5 @@ def audit() -> int:
 
 
 COMMANDS: tuple[Callable[[], int], ...] = (
-    *(check, test, test_long, cluster, mutations, coverage, generate, migration, baseline, bench, audit),
+    *(check, test, test_long, cluster, mutations, coverage, generate, migration, bench, audit),
 )

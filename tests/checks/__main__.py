@@ -14,7 +14,7 @@ from launcher.database import Database, cli_environment
 from launcher.settings import ROOT
 from launcher.terminal import TITLE_WIDTH, Stop, ending_in_words
 from launcher.tools import SUPABASE, VENV
-from tests.checks import email_templates, runbooks
+from tests.checks import email_templates, released, runbooks
 from tests.checks.generate import FROM_DATABASE
 from tests.checks.sbom import NODE_FOLDERS
 from tests.checks.schema import Comparison
@@ -48,6 +48,7 @@ def without_database() -> list[Check]:
         Check("ruff format", _tool("ruff", "format", "--check", ".", fix="ruff format .")),
         Check("e-mail templates", email_templates.failure),
         Check("rules of Prometheus", runbooks.failure_of_rules),
+        Check("released migrations", released.failure),
         Check("retired words", _tool("python", "-m", "tests.checks.words")),
         Check("locked packages", _tool("python", "-m", "tests.checks.locks")),
         Check("deptry", _tool("deptry", "functions", "supabase/stack")),

@@ -16,7 +16,7 @@ from launcher.settings import ROOT
 from launcher.terminal import Stop, ending_in_words, run
 from launcher.tools import SUPABASE
 from tests.support import throwaway
-from tests.support.throwaway import SCHEMA, AuthoredDatabase
+from tests.support.throwaway import AuthoredDatabase
 
 MIGRATIONS = ROOT / "sql" / "migrations"
 QUOTED = re.compile(r'"(\w+)"\."(\w+)"')
@@ -29,12 +29,6 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 # What the CLI prints of two databases that are equal.
 NO_CHANGES = "No schema changes found"
 PARAMETER_RIGHT = 'set on parameter "pgrst.db_pre_request"'
-BASELINE_HEADER = """\
--- Generated from sql/schema by `make baseline`; never edit it. A change edits the schema file of its noun,
--- and `make migration` writes the next file of this folder.
-
-set check_function_bodies = off;
-"""
 
 
 class Comparison:
@@ -101,13 +95,9 @@ def require_name(name: str) -> None:
 
 def write_migration(name: str, statements: str, unseen: list[str], now: datetime, folder: Path) -> Path:
     """Write the next migration; where no diff can write anything it lists what to write by hand."""
-    path = _next_file(name, now, folder)
+    path = folder / f"{now.astimezone(UTC):%Y%m%d%H%M%S}_{name}.sql"
     path.write_text((statements or "\n".join(f"-- by hand: {line}" for line in unseen)) + "\n")
     return path
-
-
-def _next_file(name: str, now: datetime, folder: Path) -> Path:
-    return folder / f"{now.astimezone(UTC):%Y%m%d%H%M%S}_{name}.sql"
 
 
 def migration(name: str) -> int:
@@ -128,17 +118,5 @@ def migration(name: str) -> int:
     return 1 if left else 0
 
 
-def baseline() -> int:
-    """Replace all migrations by one that is the schema files; before 1.0.0 alone."""
-    for old in MIGRATIONS.glob("*.sql"):
-        old.unlink()
-    path = _next_file("baseline", datetime.now(UTC), MIGRATIONS)
-    path.write_text(
-        "\n".join([BASELINE_HEADER, *(file.read_text() for file in sorted(SCHEMA.glob("*.sql")))])
-    )
-    print(f"  wrote {path.relative_to(ROOT)}")
-    return 0
-
-
 if __name__ == "__main__":
-    ending_in_words(lambda: baseline() if sys.argv[1] == "baseline" else migration(sys.argv[2]))
+    ending_in_words(lambda: migration(sys.argv[1]))

@@ -144,8 +144,8 @@ class Backups:
         ]
         # What comes while it runs may not be in it.
         started = datetime.now(UTC)
-        # Relative paths: a snapshot is restored into another folder.
-        self._restic("backup", "--host=harborline", *parts)
+        # Relative paths: a snapshot is restored into another folder. What only arrives may be gone meanwhile.
+        self._restic("backup", "--host=harborline", "--exclude=objects/uploads", *parts)
         self._note("files_at", started)
 
     def keep_files(self) -> None:

@@ -18,6 +18,8 @@ BOOTSTRAP = ROOT / "supabase" / "bootstrap"
 PASSWORDS_BEFORE = ("postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin")
 PASSWORDS_AFTER = ("edge_functions", "worker")
 HISTORY = "supabase_migrations.schema_migrations"
+# What the history of a database becomes that has every migration of 0.9.
+REPLACEMENT = BOOTSTRAP / "after_services" / "postgres.sql"
 SOURCES = (
     BOOTSTRAP,
     ROOT / "functions" / "auth",
@@ -97,20 +99,24 @@ class Database:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def require_history(self) -> None:
-        """Raise unless every applied migration is among these: later ones build on nothing else."""
+        """Raise unless these migrations go on from what was applied: they build on nothing else."""
         begun = self.rows(f"select to_regclass('{HISTORY}')") != [(None,)]
-        applied = self.rows(f"select version from {HISTORY} order by version") if begun else []
+        rows = self.rows(f"select version from {HISTORY} order by version") if begun else []
+        applied = [version for (version,) in rows]
         files = (self.project / "supabase" / "migrations").glob("*.sql")
         known = {path.name.partition("_")[0] for path in files}
-        if strange := [version for (version,) in applied if version not in known]:
+        if (replaced := replaced_versions()) <= set(applied):
+            known |= replaced
+        if strange := [version for version in applied if version not in known]:
             words = (
                 f"The database in {self.settings.state} has migration {strange[0]}, which is not among these"
             )
             if strange[0] > max(known, default=""):
                 raise Stop(f"{words}: a later version made it. Nothing was changed.\n  {WAY_BACK}")
             raise Stop(
-                f"{words}. Until 1.0.0 the baseline is made anew at times,\n"
-                "  and no data are brought over. Start anew with STATE=.stack-new make up"
+                f"{words}: it is from before 1.0.0.\n"
+                "  Nothing was changed. docs/upgrade-notes.md says how its data are brought over;"
+                " without them start anew with STATE=.stack-new make up"
             )
 
     def is_behind(self) -> bool:
@@ -162,6 +168,12 @@ class Database:
         command: list[str | Path] = [binary] if binary else [PYTHON, "-m", f"functions.{name}"]
         env = environment.service(name, self.settings, self.keys)
         run([*command, "migrate"], self.log, cwd=ROOT, env=env)
+
+
+def replaced_versions() -> set[str]:
+    """Return the migrations of 0.9 that the baseline of 1.0.0 stands for."""
+    declared, _, _ = REPLACEMENT.read_text().partition("begin\n")
+    return set(re.findall(r"'(\d{14})'", declared))
 
 
 def bootstrap_files() -> list[Path]:

@@ -29,7 +29,9 @@ LAST_ENTRY_AHEAD = """
 select coalesce(extract(epoch from max(at) - clock_timestamp()), 0)::integer from private.audit_log
 """
 LAST_CHECK = """
-select violations, rules::text, extract(epoch from clock_timestamp() - checked_at)::integer
+select violations, rules::text, extract(epoch from clock_timestamp() - checked_at)::integer,
+    extract(epoch from checked_at - whole_at)::integer,
+    extract(epoch from clock_timestamp() - seen_since)::integer
 from private.ledger_check_state
 """
 
@@ -109,11 +111,20 @@ def servers(settings: Settings, keys: Keys) -> tuple[bool, str]:
 
 def ledger(database: Database) -> tuple[bool, str]:
     """Return whether the worker's last check found the ledger in order, and that in words."""
-    ((violations, rules, age),) = database.rows(LAST_CHECK)
+    ((violations, rules, age, since_whole, oldest),) = database.rows(LAST_CHECK)
     if age is None:
         return True, "not checked yet; the worker does it every minute"
     found = f"{violations} VIOLATIONS {rules}" if violations else "in order"
-    return not violations, f"{found}, checked {age} s ago"
+    return not violations, f"{found}, checked {age} s ago{_sweep(age, since_whole, oldest)}"
+
+
+def _sweep(age: int, since_whole: int | None, oldest: int | None) -> str:
+    """Return in words, of a check of a part: how long ago everything was looked at, and each row."""
+    if since_whole == 0:
+        return ""
+    if since_whole is None or oldest is None:
+        return "; the first sweep over everything has not ended"
+    return f"; everything {(age + since_whole) // 60} min ago, no row before {oldest // 60} min ago"
 
 
 def clock(database: Database) -> tuple[bool, str]:

@@ -37,9 +37,9 @@ FROM_ENVIRONMENT = {
     "storage": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
     "gateway": ("SUPABASE_SERVICE_ROLE_KEY",),
 }
-RIGHTS = tuple(sorted(BOOTSTRAP.glob("after_services/*.sql")))
+AFTER_SERVICES = tuple(sorted(BOOTSTRAP.glob("after_services/*.sql")))
 # As whom the SQL around the product's migrations runs, by its name in the service file.
-SQL_ROLES = {"owner": "postgres", **{file.stem: file.stem for file in RIGHTS}}
+SQL_ROLES = {"owner" if file.stem == "postgres" else file.stem: file.stem for file in AFTER_SERVICES}
 # By the server: kubectl's own note of what it applied has no room for a large Secret.
 APPLY = "kubectl apply --server-side -k"
 TITLES = {
@@ -183,7 +183,7 @@ class Manifests:
         }
         statements = {
             "prepared.sql": database_server.require_prepared_statement(self.settings),
-            **{file.name: bootstrap_text(file, self.settings) for file in RIGHTS},
+            **{file.name: bootstrap_text(file, self.settings) for file in AFTER_SERVICES},
         }
         # Who only migrates reads files alone.
         read = self._read_by("auth", "storage", "worker")

@@ -10,7 +10,7 @@ from launcher.services import Service
 from launcher.settings import PASSED_ON, Settings, numbered
 from launcher.supervisor import Supervisor
 
-# The gateway looks each second, and may take one to hear.
+# The gateway looks twice a second and believes what it saw twice, and may take a second to hear.
 NOTICED_SECONDS = 2.5
 # A statement ends after 8 s. PostgREST drops what it is at when it is stopped; the others end it first.
 STATEMENT_SECONDS = 8.0

@@ -25,6 +25,7 @@ export default function Toaster() {
       toast.dismiss(current.id)
     }
   }, [current])
+  useEffect(() => toasts.begin(), [])
   return (
     <div
       data-print="no"

@@ -73,10 +73,12 @@ export const administratorSession = {
     stored.remove(key)
     store.set(null)
   },
-  /** Ends the session because the person signed out: nobody comes back to this page. */
-  leave(): void {
-    left = true
-    this.clear()
+  /**
+   * The person is signing out, or is not after all: nobody comes back to this page, and what the server rejects
+   * meanwhile is no session that was lost.
+   */
+  leaving(isLeaving: boolean): void {
+    left = isLeaving
   },
   left: (): boolean => left,
   /** Ends the session because nobody was there; the sign-in page says so. */

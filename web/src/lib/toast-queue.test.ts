@@ -7,6 +7,7 @@ const shown = () => queue.get()?.title ?? null
 beforeEach(() => {
   vi.useFakeTimers()
   queue = new ToastQueue()
+  queue.begin()
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -19,6 +20,17 @@ describe('ToastQueue', () => {
     expect(shown()).toBe('Signed in successfully!')
     vi.advanceTimersByTime(1)
     expect(shown()).toBeNull()
+  })
+
+  it('counts no time before anything can show the message', () => {
+    const early = new ToastQueue()
+    early.success('Package purchased', { money: true })
+    vi.advanceTimersByTime(60_000)
+    early.begin()
+    vi.advanceTimersByTime(4999)
+    expect(early.get()?.title).toBe('Package purchased')
+    vi.advanceTimersByTime(1)
+    expect(early.get()).toBeNull()
   })
 
   it('replaces a passing message at once', () => {

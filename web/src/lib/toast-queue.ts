@@ -28,6 +28,7 @@ export class ToastQueue {
   #timer: ReturnType<typeof setTimeout> | undefined
   #startedAt = 0
   #remaining = 0
+  #begun = false
 
   readonly get = (): Toast | null => this.#current
 
@@ -49,6 +50,12 @@ export class ToastQueue {
   /** Ends the message with this id, if it is still the one shown, and shows the next. */
   dismiss(id: number): void {
     if (this.#current?.id === id) this.#show(this.#waiting.shift() ?? null)
+  }
+
+  /** What shows the messages is on the page: the time of the first one begins now. */
+  begin(): void {
+    this.#begun = true
+    this.resume()
   }
 
   pause(): void {
@@ -97,6 +104,7 @@ export class ToastQueue {
   #run(duration: number): void {
     const id = this.#current?.id ?? 0
     this.#remaining = duration
+    if (!this.#begun) return
     this.#startedAt = Date.now()
     this.#timer = setTimeout(() => this.dismiss(id), duration)
   }

@@ -27,8 +27,15 @@ export async function signIn(credentials: SignIn): Promise<void> {
 
 /** Ends the session on the server, then here. */
 export async function signOut(): Promise<void> {
-  await callFunction(await administratorClient(), 'admin-auth', { action: 'logout' })
-  administratorSession.leave()
+  const client = await administratorClient()
+  administratorSession.leaving(true)
+  try {
+    await callFunction(client, 'admin-auth', { action: 'logout' })
+  } catch (error) {
+    administratorSession.leaving(false)
+    throw error
+  }
+  administratorSession.clear()
 }
 
 /** Tells the server that a person is here; reading alone does not keep a session alive. */

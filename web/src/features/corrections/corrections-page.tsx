@@ -88,22 +88,31 @@ function Acts({ correction, decides, onAct }: ActsProps) {
   )
 }
 
+/** The dialog stays when the list has become empty: it says what somebody else decided meanwhile. */
 function Waiting({ corrections }: { corrections: Correction[] }) {
   const decides = useMoneyForbidden() === null
   const [deciding, setDeciding] = useState<{ act: Act; correction: Correction } | null>(null)
   return (
     <>
-      <ul aria-label="Waiting for confirmation" className="border-t">
-        {corrections.map((correction) => (
-          <Row key={correction.id} correction={correction}>
-            <Acts
-              correction={correction}
-              decides={decides}
-              onAct={(act) => setDeciding({ act, correction })}
-            />
-          </Row>
-        ))}
-      </ul>
+      {corrections.length > 0 ? (
+        <ul aria-label="Waiting for confirmation" className="border-t">
+          {corrections.map((correction) => (
+            <Row key={correction.id} correction={correction}>
+              <Acts
+                correction={correction}
+                decides={decides}
+                onAct={(act) => setDeciding({ act, correction })}
+              />
+            </Row>
+          ))}
+        </ul>
+      ) : (
+        <EmptyState
+          drawing="ledger"
+          title="No corrections waiting"
+          text="A super administrator proposes one in the details of a deposit, a withdrawal or a user."
+        />
+      )}
       {deciding ? <DecideDialog {...deciding} onClose={() => setDeciding(null)} /> : null}
     </>
   )
@@ -147,15 +156,7 @@ export function CorrectionsPage() {
                 <h2 id="waiting" className="mb-2 text-section">
                   Waiting for confirmation
                 </h2>
-                {waiting.length > 0 ? (
-                  <Waiting corrections={waiting} />
-                ) : (
-                  <EmptyState
-                    drawing="ledger"
-                    title="No corrections waiting"
-                    text="A super administrator proposes one in the details of a deposit, a withdrawal or a user."
-                  />
-                )}
+                <Waiting corrections={waiting} />
               </section>
               <section aria-labelledby="confirmed">
                 <h2 id="confirmed" className="mb-2 text-section">

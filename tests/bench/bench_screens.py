@@ -35,6 +35,11 @@ GOALS: dict[str, tuple[str, float, float, float | None]] = {
     "rpc/list_members search kof": ("P8", 250, 250, None),
     "rpc/list_members search no such text anywhere": ("P8", 10, 10, None),
 }
+# As if there were too many members to read all of them each minute.
+SWEPT = """
+    create or replace function private.whole_check_limit() returns integer
+    language plpgsql immutable parallel safe set search_path = '' as 'begin return 0; end'
+"""
 RLS_GOAL = 1.3
 # The same rows with and without the policies; the second as the tables' owner.
 RLS: dict[str, LiteralString] = {
@@ -116,6 +121,15 @@ def _report(number: str, what: str, value: float, unit: str, most: float | None)
         record(number, what, value, unit, f"at most {most}", value <= most)
 
 
+def checked(connection: psycopg.Connection) -> float:
+    """Return how many seconds a ledger check takes."""
+    connection.execute("select jobs.check_ledger()")
+    row = connection.execute(
+        "select extract(epoch from check_duration) from private.ledger_check_state"
+    ).fetchone()
+    return float(row[0]) if row else 0.0
+
+
 def main() -> int:
     """Measure every size, then report the largest with its growth."""
     results: dict[str, dict[str, tuple[float, float]]] = {}
@@ -130,11 +144,11 @@ def main() -> int:
                     name: rls_ratio(connection, query, screens.facts(screens.top_referrer), screens)
                     for name, query in RLS.items()
                 }
-                connection.execute("select jobs.check_ledger()")
-                row = connection.execute(
-                    "select extract(epoch from check_duration) from private.ledger_check_state"
-                ).fetchone()
-                ledger_seconds = float(row[0]) if row else 0.0
+                ledger_seconds = checked(connection)
+                with connection.transaction(force_rollback=True):
+                    connection.execute(SWEPT)
+                    # The first one looks at what the others left.
+                    part_seconds = [checked(connection) for _ in range(2)][-1]
     first, last = SIZES[0], SIZES[-1]
     growth = math.log(network.size(last) / network.size(first)) if len(SIZES) > 1 else 0
     for name, (median, top_referrer) in results[last].items():
@@ -148,6 +162,7 @@ def main() -> int:
     for name, ratio in ratios.items():
         record("P9", f"row-level security, {name}", ratio, "x", f"at most {RLS_GOAL}", ratio <= RLS_GOAL)
     record("P7", f"all ledger checks, {largest:,}", ledger_seconds * 1000, "ms")
+    record("P7", f"ledger checks of a fiftieth, {largest:,}", part_seconds * 1000, "ms")
     return exit_code()
 
 

@@ -10,7 +10,8 @@ select private.lock_audit_log();
 truncate
     auth.users, storage.objects, private.profiles, private.audit_log, private.outbox, private.counter_deltas,
     private.admin_notices, private.admin_users, private.username_reservations, private.sign_in_failures, private.flow_days,
-    private.flow_deltas, private.network_deltas, private.coverage_days, private.income_disclosures
+    private.flow_deltas, private.network_deltas, private.coverage_days, private.income_disclosures, private.ledger_changes,
+    private.ledger_slices
 restart identity cascade;
 create temporary table members (
     no integer, referrer_no integer, child_no integer, children integer, depth integer, jump_no integer, joined bigint,
@@ -212,7 +213,7 @@ select setval(pg_get_serial_sequence('private.positions', 'no'), (select max(no)
 select setval('private.decision_no_seq', (select max(t.decision_no) from public.transactions as t));
 select setval('private.bonus_revision_seq', 2);
 update private.reconcile_state set bonus_revision = -1, ran_at = null, repaired = 0;
-update private.ledger_check_state set checked_at = null, violations = 0, rules = '{}';
+update private.ledger_check_state set checked_at = null, violations = 0, rules = '{}', whole_at = null, seen_since = null, seen_seq = null, sums_at = null;
 update private.audit_state set final_id = 0, seen_id = 0, seen_until = null, earlier_id = 0;
 insert into public.bot_subscriptions (user_id, bot_name, status, mt5_server, mt5_login, mt5_password_length, subscribed_at)
 select
@@ -281,10 +282,14 @@ from (
 ) as c
 where n.no = c.referrer_no;
 analyze private.networks, private.positions, private.profiles;
--- The plan is made while the table is empty, and kept: reading all days for each team would look cheap.
+-- Nothing is known of a table that was empty: reading all days for each team would look cheap, also through the index.
 set enable_seqscan = off;
+set enable_mergejoin = off;
+set enable_hashjoin = off;
 select private.backfill_team_days(array(select n.no from private.networks as n where n.members > 500), null);
 reset enable_seqscan;
+reset enable_mergejoin;
+reset enable_hashjoin;
 
 -- What else fills while members come and act: sign-ins, mail, notices, reservations, and a tenth of the audit log.
 insert into auth.sessions (id, user_id, created_at, updated_at, aal)

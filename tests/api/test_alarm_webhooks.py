@@ -118,7 +118,8 @@ async def test_a_slow_receiver_is_not_waited_for(stack: Stack, receiver: Receive
     started = time.monotonic()
     said = await failure_of(webhooks_of(stack), f"http://127.0.0.1:{receiver.port}/")
     assert said == "No response within five seconds."
-    assert 4 < time.monotonic() - started < 7
+    # The receiver would make it wait for twenty.
+    assert 4 < time.monotonic() - started < 15
 
 
 async def test_without_a_key_nothing_is_sent(stack: Stack, receiver: Receiver) -> None:

@@ -346,7 +346,7 @@ def _is_served(auth: OwnAuth, token: str) -> bool:
     """Return whether another client gets a response soon."""
     started = time.perf_counter()
     status = auth.http.get("/user", headers=bearer(token)).status_code
-    return status == 200 and time.perf_counter() - started < 3
+    return status == 200 and time.perf_counter() - started < 10
 
 
 @pytest.mark.threat("T78", "T86")
@@ -444,7 +444,7 @@ def test_what_is_too_old_to_matter_is_purged(stack: Stack, auth_database: str) -
             return [table for table, query in counts.items() if db.execute(query, [ada["id"]]).fetchone()]
 
         with own_auth(stack, DATABASE_URL=auth_database):
-            until = time.monotonic() + 3
+            until = time.monotonic() + 20
             while left() and time.monotonic() < until:
                 time.sleep(0.02)
         assert left() == []
@@ -484,7 +484,7 @@ def test_what_sessions_leave_behind_is_purged_by_its_age(stack: Stack, auth_data
         assert left() == ({first, second, newest, left_by_a_tab, idle, alive}, {"login", "token_refreshed"})
         due = ({second, newest, left_by_a_tab, alive}, {"token_refreshed"})
         with own_auth(stack, DATABASE_URL=auth_database) as auth:
-            until = time.monotonic() + 3
+            until = time.monotonic() + 20
             while left() != due and time.monotonic() < until:
                 time.sleep(0.02)
             assert left() == due
@@ -517,7 +517,8 @@ def test_a_recovery_of_an_unknown_address_takes_as_long(
         return time.perf_counter() - started
 
     auth.mail.goes_on.clear()
-    threading.Timer(0.3, auth.mail.goes_on.set).start()
+    threading.Timer(1, auth.mail.goes_on.set).start()
     known, unknown = seconds(ada["email"]), seconds(f"nobody-{secrets.token_hex(6)}@example.com")
-    assert known > 0.25
-    assert unknown > 0.25
+    # The mail waits for a second, of which a part passes before the request is there.
+    assert known > 0.5
+    assert unknown > 0.5

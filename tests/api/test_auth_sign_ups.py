@@ -549,9 +549,9 @@ def test_a_stranger_delays_the_owner_by_a_minute_and_no_more(
     [
         {
             "GOTRUE_HOOK_BEFORE_USER_CREATED_ENABLED": "true",
-            "GOTRUE_HOOK_BEFORE_USER_CREATED_URI": "pg-functions://postgres/public/{}",
+            "GOTRUE_HOOK_BEFORE_USER_CREATED_URI": "pg-functions://postgres/hooks/{}",
         },
-        {"HARBORLINE_AUTH_MAIL_DATA_URI": "pg-functions://postgres/public/{}"},
+        {"HARBORLINE_AUTH_MAIL_DATA_URI": "pg-functions://postgres/hooks/{}"},
     ],
     ids=["asked", "named"],
 )
@@ -559,15 +559,16 @@ def test_while_the_database_is_lost_one_may_ask_again(
     stack: Stack, address: str, referrer: Member, admin_db: psycopg.Connection[Any], settings: dict[str, str]
 ) -> None:
     name = f"hangs_up_{secrets.token_hex(4)}"
+    # Not in schema public, where another process would find an endpoint more.
     admin_db.execute(
-        f"create function public.{name}(event jsonb) returns jsonb language sql as"
+        f"create function hooks.{name}(event jsonb) returns jsonb language sql as"
         " 'select to_jsonb(pg_terminate_backend(pg_backend_pid()))'"
     )
     try:
         with own_auth(stack, **{key: value.format(name) for key, value in settings.items()}) as auth:
             lost = SignUp(auth, address, referrer).ask()
     finally:
-        admin_db.execute(f"drop function public.{name}(jsonb)")
+        admin_db.execute(f"drop function hooks.{name}(jsonb)")
     assert lost.status_code == 503, lost.text
 
 

@@ -113,6 +113,8 @@ def test_a_root_member_needs_a_free_name(bootstrap: Bootstrap, count_rows: Calla
 
 @pytest.mark.parametrize("is_active", [True, False])
 def test_who_is_no_longer_active_was_the_first_all_the_same(database: Database, is_active: bool) -> None:
+    # First the lock asked for below: who signs in meanwhile would wait for a row and hold a part of it.
+    database.execute("lock table private.admin_users in share row exclusive mode")
     database.execute("update private.admin_users set is_active = %s where role = 'super_admin'", [is_active])
     with pytest.raises(administrators.AlreadyExistsError):
         administrators.make_first(database, "second@example.com", "Second")

@@ -95,6 +95,8 @@ async def test_a_search_that_finds_more_than_a_file_holds_is_rejected(
 async def test_a_list_that_ends_before_its_total_breaks_the_file_off(
     planted: Connection, finance: Administrator
 ) -> None:
+    # Before the snapshot: of counters that the worker rolls up after it the update would fail.
+    await planted.execute("lock table private.counters in share row exclusive mode")
     await planted.execute("update private.counters set value = value + 1 where name = 'pending_deposits'")
     await planted.execute(WHOLE)
     async with export(principal_of(finance, RollbackPool(planted)), "deposits", status="pending") as parts:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.api.conftest import Owner
 from tests.support import plain_http
+from tests.support.own_stack import until
 from tests.support.people import PASSWORD, Member, People
 
 TABLES = (
@@ -139,7 +140,20 @@ HIDDEN = ("admin_notes", "payout_hold_until", "id_hash", "raw_user_meta_data", "
 VALUES = ("eq.x", "neq.x", "like.a*", "ilike.*a*", "is.null", "not.is.null", "gt.a", "in.(a,b)", "fts.a")
 
 
+@pytest.fixture(scope="module")
+def notified(owner: Owner) -> None:
+    """Wait until the worker has notified of earlier decisions: some brought the referrer bonuses."""
+    last = owner.execute("select max(id) as id from private.audit_log").fetchone()
+    assert last
+    due = (
+        "select from private.earnings_state as s"
+        " cross join lateral private.credited_decisions(s.entry_id, %s, 1)"
+    )
+    until(lambda: not owner.execute(due, [last["id"]]).fetchall(), 60)
+
+
 @pytest.mark.threat("T14")
+@pytest.mark.usefixtures("notified")
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("name", HIDDEN)
 def test_hidden_columns_give_nothing_away(owner: Owner, referrer: Member, table: str, name: str) -> None:

@@ -270,7 +270,7 @@ def meet(url: str, first: Owner, second: Owner, statement: str, values: dict[str
     with ThreadPoolExecutor(1) as pool, psycopg.connect(url, autocommit=True) as watch:
         waiting = pool.submit(second.execute, statement, values)
         query = "select cardinality(pg_blocking_pids(%s)) > 0"
-        until = time.monotonic() + 2
+        until = time.monotonic() + 20
         while not waiting.done() and time.monotonic() < until:
             if watch.execute(query, [second.info.backend_pid]).fetchone() == (True,):
                 break

@@ -237,7 +237,8 @@ def test_an_image_of_more_than_25_megapixels(tmp_path: Path, size: tuple[int, in
 def test_a_picture_that_never_begins_costs_nothing(tmp_path: Path, step: bytes) -> None:
     path = tmp_path / "padded.jpg"
     path.write_bytes(b"\xff\xd8" + step * (20_000_000 // len(step)))
-    started = time.perf_counter()
+    # What it costs itself, whatever else runs.
+    started = time.thread_time()
     with pytest.raises(ApiError):
         check_content(path, "image/jpeg")
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 1

@@ -22,7 +22,7 @@ PAYLOADS = (
     "'",
     "' or '1'='1",
     "'; drop table public.deposits; --",
-    "1); select pg_sleep(5); --",
+    "1); select pg_sleep(20); --",
     "%27%20or%201=1",
     "\\'; select 1",
     "{{7*7}}",
@@ -86,7 +86,8 @@ def test_sql_in_whatever_is_sent_is_text(member: Member, finance: Administrator,
     for response in member_asks + administrator_asks:
         assert response.status_code < 500, f"{response.request.url}: {response.text}"
         assert not internals_in(response), f"{response.request.url}: {response.text}"
-        assert response.elapsed.total_seconds() < 4
+        # Who slept would be woken after 8 s, when a statement ends.
+        assert response.elapsed.total_seconds() < 7
 
 
 @pytest.mark.threat("T118")
@@ -182,7 +183,7 @@ def test_fifty_expensive_questions_at_once_hold_no_other_client_up(people: Peopl
         found = {request.result() for request in asked}
     assert {response.status_code for response in others} == {200}
     assert found <= {(0, 401), (0, 413), (1, 400), (1, 413)}
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 10
 
 
 @pytest.mark.threat("T122")

@@ -36,9 +36,9 @@ def site(state: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
 
 
 def report(what: str, work: Workload, since: float) -> float:
-    """Print what clients met; return the longest pause between decisions."""
+    """Print what clients met; return the longest pause between acknowledged writes."""
     pause = work.longest_pause(since)
-    print(f"\n{what}: {pause:.1f} s without a decision, {len(work.approved)} decisions, met {dict(work.met)}")
+    print(f"\n{what}: {pause:.1f} s without a write, {len(work.approved)} decisions, met {dict(work.met)}")
     for _, path, kind in work.errors:
         if kind not in MAY_BE_MET:
             print(f"  {kind} at {path}")

@@ -33,6 +33,7 @@ class Workload:
     """What was acknowledged, and what clients met meanwhile.
 
     Attributes:
+        written: when each write was acknowledged, whatever it was.
         approved: of each deposit whose approval was acknowledged, when.
         uploaded: paths of receipts whose upload was acknowledged.
         people: user ids whose sign-up was acknowledged.
@@ -41,6 +42,7 @@ class Workload:
     """
 
     stack: OwnStack
+    written: list[float] = field(default_factory=list)
     approved: dict[str, float] = field(default_factory=dict)
     uploaded: list[str] = field(default_factory=list)
     people: list[str] = field(default_factory=list)
@@ -54,8 +56,8 @@ class Workload:
         return Counter(kind for _, _, kind in self.errors)
 
     def longest_pause(self, since: float) -> float:
-        """Return the longest time without an acknowledged decision from a moment on, in seconds."""
-        moments = [since, *sorted(at for at in self.approved.values() if at > since)]
+        """Return the longest time without an acknowledged write from a moment on, in seconds."""
+        moments = [since, *sorted(at for at in self.written if at > since)]
         return max((later - earlier for earlier, later in pairwise(moments)), default=0.0)
 
     def go_on(self, referrer: str, administrator: str, pace: float) -> None:
@@ -126,6 +128,7 @@ class Workload:
                 self.errors.append((time.monotonic(), path, type(error).__name__))
             else:
                 if response.is_success or (repeated and _status(response) in done):
+                    self.written.append(time.monotonic())
                     return response
                 kind = LOST if _is_lost(response) else str(response.status_code)
                 if response.status_code not in AGAIN and kind != LOST:

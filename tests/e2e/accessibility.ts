@@ -31,6 +31,11 @@ export async function violations(
   const found = await part.evaluate(async (element, rules) => {
     const checker = (globalThis as unknown as { axe: Checker }).axe
     const within = element === document.documentElement ? document : element
+    // What fades in is pale until then.
+    const fading = document
+      .getAnimations()
+      .filter((one) => one.playState === 'running' && one.effect?.getComputedTiming().iterations !== Infinity)
+    await Promise.allSettled(fading.map((one) => one.finished))
     const { violations: list } = await checker.run(within, { runOnly: rules, resultTypes: ['violations'] })
     return list
   }, runOnly)

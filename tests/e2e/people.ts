@@ -221,8 +221,8 @@ export async function administratorBrowser(
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 const period = 30_000
-// What typing and sending a code may take before the next period begins.
-const slack = 4_000
+// What typing and sending a code may take on a slow machine before the next period begins.
+const slack = 10_000
 
 /**
  * The six digits an authenticator shows for this secret (RFC 6238), now or a period away. The server takes the

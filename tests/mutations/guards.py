@@ -36,8 +36,21 @@ ROW_LOCK = re.compile(r" for (?:no key )?update(?: skip locked)?")
 MEMBER_LOCK = re.compile(r"private\.lock_member\(")
 ROLES = re.compile(r"array\[('[a-z_]+'(?:, )?)+\]::public\.admin_role\[\]")
 # Questions of the ledger checks: each is left out once, by its rule or by what it compares.
-QUESTIONS = ("private.ledger_violations", "private.due_audit_entries", "private.audit_discrepancies")
-RULE = re.compile(r"'(I\d\d)'|(private\.[a-z_]+)")
+QUESTIONS = (
+    "private.ledger_violations",
+    "private.member_violations(private.ledger_part,uuid[])",
+    "private.balance_violations(private.ledger_part)",
+    "private.journal_violations(private.ledger_part)",
+    "private.bonus_violations(private.ledger_part)",
+    "private.request_violations(private.ledger_part)",
+    "private.place_violations(private.ledger_part)",
+    "private.network_violations(private.ledger_part,private.ledger_part,private.ledger_part)",
+    "private.sum_violations()",
+    "private.standing_violations()",
+    "private.due_audit_entries",
+    "private.audit_discrepancies(uuid[])",
+)
+RULE = re.compile(r"'(I\d\d)'|\bfrom \(*(private\.[a-z_]+)", re.IGNORECASE)
 EVERY_ROLE = "array['super_admin', 'finance_admin', 'support_admin']::public.admin_role[]"
 
 
@@ -142,17 +155,17 @@ def _arguments(text: str, start: int) -> tuple[list[str], int]:
 def _ledger_rules(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
     """Each question of check_ledger, one left out at a time."""
     definitions, seen = _definitions(connection), dict[str, int]()
-    for view in QUESTIONS:
-        definition, source = definitions[view]
-        for part in _split(source.rstrip(";"), "UNION ALL"):
+    for name in QUESTIONS:
+        definition, source = definitions[name]
+        select, union = ("SELECT", "UNION ALL") if "UNION ALL" in source else ("select", "union all")
+        for part in _split(source.rpartition(";")[0] or source, union):
             # What questions share stands before the first one.
-            question = "SELECT" + _split(part, "SELECT")[-1]
+            question = select + _split(part, select)[-1]
             rule = RULE.search(question)
             assert rule
-            silenced = definition.replace(question, f" SELECT * FROM ({question}) AS q WHERE false ")
-            yield Guard(
-                f"ledger rule: {rule[0]}{_number(seen, rule[0])}".replace("'", ""), silenced, definition
-            )
+            named = rule[1] or rule[2]
+            silenced = definition.replace(question, f"({question}\n limit 0)\n")
+            yield Guard(f"ledger rule: {named}{_number(seen, named)}", silenced, definition)
 
 
 def _split(text: str, word: str) -> list[str]:

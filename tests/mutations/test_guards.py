@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutations import coverage, guards, run
+from tests.mutations import coverage, guards, run, services
 from tests.mutations.run import Row
 from tests.support.stack import Stack
 
@@ -42,6 +42,20 @@ def url() -> str:
 def test_the_list_names_every_guard_and_nothing_else(url: str) -> None:
     wrong = run.difference([guard.name for guard in run.guards_of(url)], run.listed())
     assert not wrong, "\n".join([*wrong, "Each new guard needs a test: make mutations FIND=1"])
+
+
+def test_every_test_that_is_named_exists() -> None:
+    tests = [row.test for row in [*run.listed(), *run.listed(services.LIST)]]
+    named = {match for test in tests for match in re.findall(r"(tests/[\w/]+\.\w+)((?:::\w+)*)", test)}
+    assert len(named) > 100
+    assert [test for test in sorted(named) if not _exists(*test)] == []
+
+
+def _exists(file: str, names: str) -> bool:
+    path = run.ROOT / file
+    text = path.read_text() if path.exists() else None
+    wanted = names.split("::")[1:]
+    return text is not None and all(re.search(rf"(def|class) {name}\b", text) for name in wanted)
 
 
 def test_a_sample_of_mutants_is_killed(url: str) -> None:

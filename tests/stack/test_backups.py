@@ -298,6 +298,34 @@ def test_a_backup_without_room_says_how_much_it_needs(
         Backups(settings).require_room()
 
 
+def test_what_only_arrives_is_in_no_backup(state: Path) -> None:
+    folder = state.with_name(f"{state.name}-arriving-{secrets.token_hex(2)}")
+    options = {"BACKUP_REPOSITORY": str(folder / "kept"), "DATABASE_SERVER": "db.example.org"}
+    settings = configuration.Settings(state=folder / "stack", options=options)
+    try:
+        for name in ("objects/objects/ab/stored", "objects/uploads/arriving", "run/none"):
+            file = settings.state / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+        backups = Backups(settings)
+        backups.repository.make_key()
+        backups.repository.make_folders()
+        system_user.hand_over(folder)
+        backups.prepare()
+        backups.back_up_files()
+        listed = subprocess.run(
+            backups.repository.restic("ls", "latest"),
+            env={**os.environ, **backups.repository.restic_environment()},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        assert "/objects/objects/ab/stored" in listed
+        assert not [name for name in listed if "uploads" in name]
+    finally:
+        shutil.rmtree(folder)
+
+
 def test_what_is_new_is_found(tmp_path: Path) -> None:
     state = tmp_path / "stack"
     for folder in ("run", "objects", "keys"):

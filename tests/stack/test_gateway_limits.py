@@ -20,7 +20,7 @@ ANYONE = f"apikey: {ANON}\r\nAuthorization: Bearer {ANON}\r\n"
 # How many requests each service is asked at once.
 PLACES = {"rest": 56, "auth": 32, "storage": 24, "functions": 24}
 # Of the gateway whose seconds are short.
-SECOND = 0.005
+SECOND = 0.01
 MIB = 2**20
 
 
@@ -74,7 +74,8 @@ def test_overload_is_rejected_soon(gateway: Gateway, service: str, who: dict[str
     places = PLACES[service]
     with ThreadPoolExecutor(places + 5) as crowd:
         asked = [crowd.submit(ask, number) for number in range(places + 5)]
-        until = time.monotonic() + 3
+        # Those that are held go on by themselves after ten seconds.
+        until = time.monotonic() + 8
         while sum(request.done() for request in asked) < 5 and time.monotonic() < until:
             time.sleep(0.02)
         gateway.upstream.released.set()
@@ -104,7 +105,7 @@ def test_a_service_is_asked_when_the_body_is_here(gateway: Gateway, service: str
         connection.sendall(
             f"POST {path} HTTP/1.1\r\nHost: x\r\n{WHO}Content-Length: 1000\r\n\r\nsome".encode()
         )
-        arrived = _until(lambda: "/unfinished" in gateway.upstream.arrived, 0.3)
+        arrived = _until(lambda: "/unfinished" in gateway.upstream.arrived, 5 if asked else 0.3)
     gateway.upstream.arrived.clear()
     assert arrived == asked
 
@@ -274,7 +275,7 @@ def test_a_broken_body_is_the_clients_error(gateway: Gateway, service: str, brok
 
 
 def test_a_whole_body_is_followed_by_the_next_request(gateway: Gateway) -> None:
-    _, received = _raw(gateway, f"{NEXT}{POST}Content-Length: 2\r\n\r\n{{}}{NEXT}")
+    _, received = _raw(gateway, f"{NEXT}{POST}Content-Length: 2\r\n\r\n{{}}{NEXT}", 3)
     assert received.count(b"HTTP/1.1 200 OK") == 3, received
 
 
@@ -327,7 +328,7 @@ def test_a_file_that_storage_did_not_take_ends_the_connection(gateway: Gateway) 
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """Start a gateway with the product's file whose seconds are two hundred times as short."""
+    """Start a gateway with the product's file whose seconds are a hundred times as short."""
 
     def shorten(text: str) -> str:
         return re.sub(r"\b(\d+)s\b", lambda found: f"{round(int(found[1]) * SECOND * 1000)}ms", text)
@@ -338,22 +339,22 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.mark.threat("T126")
 @pytest.mark.parametrize(
-    ("sent", "seconds"),
+    ("sent", "most"),
     [
-        ("GET / HTTP/1.1\r\nHost: x\r\n", 10),
-        (f"{POST}Content-Length: 1000\r\n\r\nsome", 120),
-        ("GET /theme.js HTTP/1.1\r\nHost: x\r\n\r\n", 120),
+        # Sooner than a body, which has 120 s.
+        ("GET / HTTP/1.1\r\nHost: x\r\n", 110),
+        (f"{POST}Content-Length: 1000\r\n\r\nsome", 1000),
+        ("GET /theme.js HTTP/1.1\r\nHost: x\r\n\r\n", 1000),
     ],
     ids=["headers", "body", "next request"],
 )
-def test_a_client_that_says_no_more_is_not_waited_for(hasty: Gateway, sent: str, seconds: int) -> None:
+def test_a_client_that_says_no_more_is_not_waited_for(hasty: Gateway, sent: str, most: int) -> None:
     with _connected(hasty) as connection:
         started = time.monotonic()
-        connection.settimeout(2)
         connection.sendall(sent.encode())
         while connection.recv(65536):
             pass
-    assert time.monotonic() - started < seconds * SECOND + 0.4
+    assert time.monotonic() - started < most * SECOND
 
 
 @pytest.mark.threat("T126")
@@ -378,8 +379,9 @@ def test_a_client_that_does_not_read_is_not_waited_for(hasty: Gateway) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(("127.0.0.1", hasty.port))
         connection.sendall(b"GET /large.bin HTTP/1.1\r\nHost: x\r\n\r\n")
-        time.sleep(180 * SECOND + 0.2)
-        connection.settimeout(2)
+        # A request is in the log when the gateway is through with it.
+        assert _until(lambda: "/large.bin" in hasty.log.read_text())
+        connection.settimeout(10)
         received = 0
         with contextlib.suppress(ConnectionResetError):
             while part := connection.recv(MIB):
@@ -391,13 +393,19 @@ def test_a_service_that_says_nothing_is_not_waited_for(hasty: Gateway) -> None:
     hasty.upstream.released.clear()
     response = hasty.http.get("/functions/v1/held")
     assert (response.status_code, response.json()["code"]) == (504, "try_again")
-    assert response.elapsed.total_seconds() < 2
+    assert response.elapsed.total_seconds() < 5
 
 
-def test_an_idle_connection_to_a_service_ends_before_the_service_ends_it(hasty: Gateway) -> None:
-    assert hasty.http.get("/functions/v1/idle").status_code == 200
-    assert "/idle" not in hasty.upstream.ended
-    assert _until(lambda: "/idle" in hasty.upstream.ended, 2)
+def test_an_idle_connection_to_a_service_ends_before_the_service_ends_it(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    def shorten(text: str) -> str:
+        return text.replace("keepalive 20s", "keepalive 1s")
+
+    with running(tmp_path_factory.mktemp("idle"), shorten) as gateway:
+        assert gateway.http.get("/functions/v1/idle").status_code == 200
+        assert "/idle" not in gateway.upstream.ended
+        assert _until(lambda: "/idle" in gateway.upstream.ended)
 
 
 def test_a_stop_does_not_wait_for_the_slowest(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -416,10 +424,10 @@ def test_a_stop_does_not_wait_for_the_slowest(tmp_path_factory: pytest.TempPathF
 
 
 def _connected(gateway: Gateway) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", gateway.port), timeout=5)
+    return socket.create_connection(("127.0.0.1", gateway.port), timeout=10)
 
 
-def _until(happened: Callable[[], bool], seconds: float = 3) -> bool:
+def _until(happened: Callable[[], bool], seconds: float = 6) -> bool:
     """Wait for something; whether it happened."""
     until = time.monotonic() + seconds
     while not (done := happened()) and time.monotonic() < until:
@@ -427,7 +435,7 @@ def _until(happened: Callable[[], bool], seconds: float = 3) -> bool:
     return done
 
 
-def _raw(gateway: Gateway, text: str) -> tuple[int, bytes]:
+def _raw(gateway: Gateway, text: str, responses: int = 1) -> tuple[int, bytes]:
     """Send raw bytes; return the status of the first response and everything received."""
     with _connected(gateway) as connection:
         connection.sendall(text.encode())
@@ -435,7 +443,8 @@ def _raw(gateway: Gateway, text: str) -> tuple[int, bytes]:
         with contextlib.suppress(TimeoutError, ConnectionResetError):
             while part := connection.recv(65536):
                 received += part
-                # A second response would follow at once.
-                connection.settimeout(0.2)
+                # One more response would follow at once.
+                if received.count(b"HTTP/1.") >= responses:
+                    connection.settimeout(0.2)
     assert received, "nothing came back"
     return int(received.split(b" ", 2)[1]), received

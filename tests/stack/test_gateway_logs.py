@@ -10,7 +10,7 @@ import pytest
 from tests.support.own_gateway import Gateway
 
 FIELDS = {"level", "ts", "request", "duration", "size", "status", "request_id"}
-WAIT_SECONDS = 3
+WAIT_SECONDS = 10
 
 
 def logged(gateway: Gateway, text: str) -> dict[str, Any]:

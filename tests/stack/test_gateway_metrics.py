@@ -38,7 +38,7 @@ def test_requests_in_flight_are_seen(gateway: Gateway) -> None:
     gateway.upstream.released.clear()
     with ThreadPoolExecutor(1) as pool:
         held = pool.submit(gateway.http.get, "/rest/v1/held", headers=PERSON)
-        end = time.monotonic() + 5
+        end = time.monotonic() + 8
         while figure(gateway, in_flight) != before + 1:
             assert time.monotonic() < end, "it is not counted"
             time.sleep(0.05)

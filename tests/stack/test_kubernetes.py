@@ -201,6 +201,7 @@ def test_the_migrations_run_in_the_order_of_compose() -> None:
         "storage",
         "rights-auth",
         "rights-storage",
+        "history",
         "primary",
         "product",
         "passwords",

@@ -18,7 +18,7 @@ PATHS = {
     "storage": "/storage/v1/bucket",
     "edge": "/functions/v1/admin-audit",
 }
-WAIT_SECONDS = 5
+WAIT_SECONDS = 20
 
 
 @pytest.fixture
@@ -32,10 +32,13 @@ def logged(state: Path, name: str, number: str) -> dict[str, Any]:
     """Return the log line with this request id."""
     until = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < until:
-        # The last line may be half written: others are served meanwhile.
-        for line in (state / "logs" / f"{name}.log").read_text(errors="replace").split("\n")[:-1]:
-            if number in line:
-                return dict(json.loads(line))
+        # A log that is full is begun anew: its lines are then in the one before.
+        files = [state / "logs" / f"{name}.log{former}" for former in ("", ".1")]
+        for file in filter(Path.exists, files):
+            # The last line may be half written: others are served meanwhile.
+            for line in file.read_text(errors="replace").split("\n")[:-1]:
+                if number in line:
+                    return dict(json.loads(line))
         time.sleep(0.1)
     raise AssertionError(f"{number} is not in the log of {name}")
 

@@ -26,8 +26,8 @@ if stubborn:
 helper = subprocess.Popen(["sleep", "600"])
 with open(f"{folder}/{name}.draft", "w") as file:
     file.write(f"{os.getpid()} {helper.pid}")
-os.rename(f"{folder}/{name}.draft", f"{folder}/{name}.started")
 try:
+    os.rename(f"{folder}/{name}.draft", f"{folder}/{name}.started")
     time.sleep(600)
 finally:
     open(f"{folder}/{name}.torn_down", "w").close()

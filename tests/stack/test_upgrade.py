@@ -14,13 +14,15 @@ from psycopg.rows import dict_row
 
 from functions.edge.bootstrap import demo
 from launcher import settings as configuration
-from launcher.database import Database
+from launcher.database import Database, replaced_versions
 from launcher.terminal import Stop
 from tests.checks import schema
 from tests.support.own_cluster import OwnCluster, settings_of_own
 from tests.support.throwaway import SCHEMA, AuthoredDatabase
 
 MIGRATIONS = "sql/migrations"
+NO_HISTORY = "A copy without the history of git has nothing that it could be upgraded from."
+HISTORY = "select version from supabase_migrations.schema_migrations order by version"
 SUMS = """
 select
     (select sum(amount) from public.deposits) as claimed,
@@ -139,29 +141,36 @@ def git(*arguments: str) -> str:
     return subprocess.run(command, text=True, capture_output=True, check=False).stdout
 
 
-def newest_it_adds_to() -> tuple[str, dict[str, str]]:
-    """Return the newest commit of git's history to whose migrations this checkout only adds, and these."""
-    now = present()
+def landed() -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the commits from which this checkout goes on, and their migrations: the newest, and 0.9."""
+    now, newest = present(), True
     for commit in git("log", "--format=%H", "--", MIGRATIONS).split():
         paths = git("ls-tree", "--name-only", commit, f"{MIGRATIONS}/").split()
-        names = {Path(path).name for path in paths}
-        if not names or not names < set(now):
-            continue
         earlier = {Path(path).name: git("show", f"{commit}:{path}") for path in paths}
-        if earlier.items() <= now.items():
-            return commit, earlier
-    return "", {}
+        is_replaced = {name.partition("_")[0] for name in earlier} == replaced_versions()
+        if is_replaced or (newest and earlier and earlier.items() < now.items()):
+            yield commit, earlier
+            newest = False
+        if is_replaced:
+            return
 
 
 def test_what_landed_before_upgrades_with_its_data(tmp_path: Path) -> None:
-    _, earlier = newest_it_adds_to()
-    if not earlier:
-        pytest.skip("The baseline was made anew: nothing that landed before can be upgraded.")
-    with cluster(tmp_path, earlier) as database:
-        database.prepare()
-        with nothing_lost(database):
-            database.give(present())
-            database.push()
+    commits = list(landed())
+    if not commits:
+        pytest.skip(NO_HISTORY)
+    for commit, earlier in commits:
+        with cluster(tmp_path / commit, earlier) as database:
+            database.prepare()
+            with nothing_lost(database):
+                for name in earlier.keys() - present().keys():
+                    (database.folder / name).unlink()
+                database.give(present())
+                (database.settings.state / "run" / "migrated").unlink()
+                database.prepare()
+            assert [version for (version,) in database.rows(HISTORY)] == [
+                name.partition("_")[0] for name in present()
+            ]
 
 
 @pytest.mark.long
@@ -199,11 +208,12 @@ def test_a_schema_file_that_does_not_build_is_named_with_its_line(tmp_path: Path
             database.push()
 
 
-def test_a_stack_of_another_baseline_is_rejected_in_words(tmp_path: Path) -> None:
-    with cluster(tmp_path, {"20200101000000_baseline.sql": "create table public.old ();"}) as database:
+@pytest.mark.parametrize("version", ["20200101000000", min(replaced_versions())])
+def test_a_stack_from_before_is_rejected_in_words(tmp_path: Path, version: str) -> None:
+    with cluster(tmp_path, {f"{version}_baseline.sql": "create table public.old ();"}) as database:
         make_owner(database)
         database.push()
-        (database.folder / "20200101000000_baseline.sql").unlink()
+        (database.folder / f"{version}_baseline.sql").unlink()
         database.give(present())
         with pytest.raises(Stop, match=r"STATE=\.stack-new make up"):
             database.prepare()

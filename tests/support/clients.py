@@ -37,13 +37,23 @@ def member_token(stack: OwnStack) -> str:
 
 @contextmanager
 def asking(stack: OwnStack, sign_in: Callable[[], str], requests: Requests) -> Iterator[Counter[object]]:
-    """Send requests all the time, each round with the token of a new sign-in; yield how they ended."""
+    """Send requests all the time, each round with the token of a new sign-in; yield how they ended.
+
+    Of sign-ins only those that failed are counted.
+    """
     stop, seen, values = threading.Event(), Counter[object](), stack.values
 
     def ask() -> None:
         with plain_http.client(base_url=values["SUPABASE_URL"], timeout=30) as http:
             while not stop.is_set():
-                bearer = sign_in()
+                try:
+                    bearer = sign_in()
+                except httpx.HTTPStatusError as rejected:
+                    seen["sign-in", rejected.response.status_code] += 1
+                    continue
+                except httpx.TransportError as error:
+                    seen["sign-in", repr(error)] += 1
+                    continue
                 headers = {"apikey": values["SUPABASE_ANON_KEY"], "authorization": f"Bearer {bearer}"}
                 for method, path, body in requests * ROUNDS:
                     try:

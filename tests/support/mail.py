@@ -21,7 +21,7 @@ class Mailbox:
         return list(found.raise_for_status().json())
 
     def wait_for(
-        self, address: str, subject: str = "", seconds: float = 20, count: int = 1
+        self, address: str, subject: str = "", seconds: float = 40, count: int = 1
     ) -> dict[str, Any]:
         """Return the newest email to an address whose subject contains the text, once there are `count`."""
         until = time.monotonic() + seconds

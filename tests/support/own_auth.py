@@ -65,8 +65,10 @@ class Smtp(socketserver.StreamRequestHandler):
             elif word == "RCPT" and self.server.rejects:
                 self._say(f"550 5.1.1 {line[8:]}: nobody of that name")
             elif word == "QUIT":
+                # Before its response: who has that may look at once.
+                self.server.messages.append("\n".join(said))
                 self._say("221 bye")
-                break
+                return
             else:
                 self._say("250 ok")
         self.server.messages.append("\n".join(said))

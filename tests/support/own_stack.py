@@ -96,7 +96,7 @@ class OwnStack:
         signed_in = self.ask(
             "/functions/v1/admin-auth", values["SUPABASE_ANON_KEY"], {"action": "login", **given}
         )
-        return str(signed_in.json()["access_token"])
+        return str(signed_in.raise_for_status().json()["access_token"])
 
     def approve(self, deposit: str) -> httpx.Response:
         """Approve a deposit."""

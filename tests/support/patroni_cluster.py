@@ -87,11 +87,15 @@ class PatroniCluster:
             self.start_etcd(number)
         # The first may have data, which the others then copy.
         self.start_node(self.nodes[0])
-        until(lambda: self.primary() is not None, START_SECONDS)
+        until(lambda: self.primary() is not None and self._has_settings(), START_SECONDS)
         self._set()
         for node in self.nodes[1:]:
             self.start_node(node)
         until(lambda: self.primary() is not None and self.synchronous() is not None, START_SECONDS)
+
+    def _has_settings(self) -> bool:
+        """Return whether the cluster has settings to edit: it may get them after it has its primary."""
+        return plain_http.get(f"http://127.0.0.1:{self.nodes[0].api}/config", timeout=2).is_success
 
     def _set(self) -> None:
         """Give the cluster its settings: where the first node had data, nobody has."""

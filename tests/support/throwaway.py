@@ -13,6 +13,7 @@ from typing import cast
 from launcher import environment, lifecycle, tools
 from launcher import settings as configuration
 from launcher.database import Database
+from launcher.options import DATABASE_OPTIONS, SITE_OPTIONS
 from launcher.settings import ROOT, SETUP_LOG, Settings
 from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, run, step
@@ -25,6 +26,8 @@ PGTAP = ROOT / "tests" / "support" / "pgtap.sql"
 PREFIX = ".stack-test-"
 # The logs of the last one, for looking into a failure.
 LOGS = ROOT / ".stack-tools" / "test-logs"
+# A shell that has read the env file of a stack names its site: tests would ask there.
+OF_ANOTHER_STACK = ("STATE", *SITE_OPTIONS, *DATABASE_OPTIONS)
 
 
 class AuthoredDatabase(Database):
@@ -82,8 +85,9 @@ def run_on_stack(name: str, *arguments: str, profile: str = "reference", **own: 
 
 def run_module(name: str, *arguments: str, **own: str) -> int:
     """Run a module of the tests to its end, which an interruption asks for; return its exit status."""
-    # Without PYTHONDONTWRITEBYTECODE: each process would compile everything anew.
-    env = {key: value for key, value in os.environ.items() if key not in ("STATE", "PYTHONDONTWRITEBYTECODE")}
+    env = _environment()
+    # Each process would compile everything anew.
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     env |= {"PYTHONPATH": f"{ROOT}:{ROOT / 'supabase' / 'stack'}", **own}
     # In a group of its own: Ctrl-C reaches it once, from here.
     process = subprocess.Popen([PYTHON, "-m", name, *arguments], cwd=ROOT, env=env, process_group=0)
@@ -117,18 +121,22 @@ def both_databases() -> Iterator[tuple[Database, AuthoredDatabase]]:
         yield migrated, authored
 
 
+def _environment() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if key not in OF_ANOTHER_STACK}
+
+
 @contextmanager
 def _settings(log: Path, profile: str) -> Iterator[tuple[Settings, Path]]:
     _remove_leftovers()
     postgres = tools.install(log, for_tests=True)
     state = ROOT / f"{PREFIX}{os.getpid()}-{secrets.token_hex(2)}"
     own = {"STATE": str(state), "DEMO": "1", "STACK_PROFILE": profile}
-    settings = configuration.load_or_create({**os.environ, **own})
+    settings = configuration.load_or_create({**_environment(), **own})
     try:
         lifecycle.require_access(settings)
     except Stop:
         # Tests run in every folder, also in a closed one that a service of integration made for them.
-        settings = configuration.load_or_create({**os.environ, **own, "SERVICES_AS_ROOT": "1"})
+        settings = configuration.load_or_create({**_environment(), **own, "SERVICES_AS_ROOT": "1"})
     try:
         yield settings, postgres
     finally:

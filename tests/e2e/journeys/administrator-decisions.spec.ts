@@ -152,17 +152,16 @@ test('a list that is open says what is new, and what somebody else decided', asy
 
   await page.goto('/admin/deposits')
   await expect(page.getByRole('status').filter({ hasText: / of [\d,]+ deposits$/ })).toBeVisible()
-  await requestDeposit(account, 50)
-  await untilLooked(page)
   const show = page.getByRole('button', { name: /^\d+ new deposits?: show$/ })
-  await expect(show).toBeVisible()
-  await show.click()
-  await expect(show).toBeHidden()
-  await expect(
-    page.getByRole('button', {
-      name: `Approve the deposit of ${person.username}`,
-    }),
-  ).toBeVisible()
+  // Again, in case the request of another test comes after it and begins a new last page.
+  await expect(async () => {
+    await requestDeposit(account, 50)
+    await untilLooked(page)
+    await expect(show).toBeVisible()
+    await show.click()
+    await expect(show).toBeHidden()
+    await expect(approve.first()).toBeVisible()
+  }).toPass()
   await page.context().close()
 })
 
@@ -172,6 +171,13 @@ test('what is to be paid and what was is listed, and one transfer for several is
   const [person, account] = await createEarner('payee')
   for (const amount of [110, 120, 130]) await requestWithdrawal(account, amount)
   const page = await openList(browser)
+  // Messages of a kind become one while the first is shown: for a minute here, as decisions may take long.
+  await page.addInitScript((shownFor) => {
+    const usual = setTimeout
+    const patient = (act: (...given: unknown[]) => void, after?: number, ...given: unknown[]) =>
+      usual(act, after === shownFor ? 60_000 : after, ...given)
+    Object.assign(globalThis, { setTimeout: patient })
+  }, 5000)
   const paidBy = randomUUID()
   await page.goto(`/admin/withdrawals?q=${person.username}`)
   for (const [amount, reference] of [

@@ -14,6 +14,9 @@ test.describe('the focus of an administrator', () => {
     await page.context().close()
   })
 
+  /** Which dialog the keys are for is told to it when React is idle. */
+  const untilIdle = () => page.evaluate(() => new Promise((idle) => requestIdleCallback(idle)))
+
   test('returns from the details to what opened them', async () => {
     const { username } = await createMember('focus')
     await page.goto(`/admin/users?q=${username}`)
@@ -31,9 +34,10 @@ test.describe('the focus of an administrator', () => {
       'pointer-events',
       'none',
     )
-    await page.evaluate(() => new Promise((idle) => requestIdleCallback(idle)))
+    await untilIdle()
     await page.keyboard.press('Escape')
     await expect(suspend).toBeFocused()
+    await untilIdle()
     await page.keyboard.press('Escape')
     await expect(details).toBeFocused()
   })
@@ -63,6 +67,7 @@ test.describe('the focus of an administrator', () => {
     await page.getByRole('menuitem', { name: 'Details' }).press('Enter')
     const sheet = page.getByRole('dialog', { name: `Deposit of ${person.username}` })
     await expect(sheet).toBeVisible()
+    await untilIdle()
     await page.keyboard.press('Escape')
     await expect(sheet).toBeHidden()
     await expect(more).toBeFocused()

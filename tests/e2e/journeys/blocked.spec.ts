@@ -54,6 +54,8 @@ test('a suspended member sees why, is signed out, and sees it again when signing
   await later.getByLabel('Password', { exact: true }).fill(member.password)
   await later.getByRole('button', { name: 'Sign in' }).click()
   await expect(later.getByText(suspended)).toBeVisible()
+  // The reason is said at once; the session is gone when the form may be used again.
+  await expect(later.getByRole('button', { name: 'Sign in', exact: true })).toBeVisible()
   await later.goto('/dashboard')
   await expect(later).toHaveURL('/sign-in?redirect=%2Fdashboard')
 })
@@ -89,6 +91,8 @@ test('when a session ends under an open page, the page stays and asks to sign in
   await dialog.getByLabel('Password', { exact: true }).fill(member.password)
   await dialog.getByRole('button', { name: 'Sign in' }).click()
   await expect(dialog).toBeHidden()
+  // The dialog goes before all is done, and this message would take the place of the next one.
+  await expect(page.getByText('Signed in successfully!')).toBeVisible()
   await expect(page).toHaveURL(/\/dashboard$/)
   await page.getByRole('button', { name: 'Refresh' }).click()
   await expect(page.getByText('MLM Sync Complete')).toBeVisible()

@@ -149,6 +149,38 @@ test('a package is set by two administrators, after a mistaken proposal was disc
   for (const page of [first, second]) await page.context().close()
 })
 
+/** Shows this person's corrections alone, as on a day with no others. */
+async function showOnly(page: Page, { username }: Person): Promise<void> {
+  await page.route('**/rpc/list_corrections', async (route) => {
+    const response = await route.fetch()
+    const { waiting, confirmed } = (await response.json()) as Record<string, { username: string }[]>
+    const own = waiting?.filter((correction) => correction.username === username)
+    await route.fulfill({ response, json: { waiting: own, confirmed } })
+  })
+}
+
+test('who confirms the last proposal after it was discarded is told so', async ({ browser }) => {
+  const person = await depositor()
+  const first = await (await administratorBrowser(browser)).newPage()
+  await first.goto(`/admin/users?q=${person.username}`)
+  await first.getByRole('button', { name: person.username, exact: true }).click()
+  await proposePackage(first, person, /\$500\.00/)
+
+  const second = await (await administratorBrowser(browser, {}, finance)).newPage()
+  await showOnly(second, person)
+  await second.goto('/admin/corrections')
+  await second.getByRole('button', { name: /^Confirm: Set the package/ }).click()
+  await first.goto('/admin/corrections')
+  await discard(first, person)
+  const dialog = second.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Confirm correction' }).click()
+  await expect(dialog.getByText('This correction was discarded.')).toBeVisible()
+  // The page behind it is hidden from who hears it, until the dialog is closed.
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+  await expect(second.getByText('No corrections waiting')).toBeVisible()
+  for (const page of [first, second]) await page.context().close()
+})
+
 test('how a withdrawal was paid can be recorded later, and what waited to void it is rejected', async ({
   browser,
 }) => {

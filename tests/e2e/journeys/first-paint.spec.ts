@@ -1,4 +1,5 @@
 import { expect, test, type Page } from '@playwright/test'
+import { untilAlive } from '../alive'
 import { createMember, memberBrowser } from '../people'
 import { memberKey } from '../stack'
 
@@ -72,7 +73,7 @@ test.describe('before its code is here', () => {
       await page.goto(address, { waitUntil: 'commit' })
       await page.getByLabel('Email').fill('somebody@example.com')
       release()
-      await expect(page.locator('html[data-ready]')).toBeAttached()
+      await untilAlive(page)
       await expect(page.getByLabel('Email')).toHaveValue('somebody@example.com')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await expect(page.getByText('Enter your password')).toBeVisible()
@@ -106,7 +107,7 @@ test.describe('before its code is here', () => {
     }
     await seen()
     release()
-    await expect(page.locator('html[data-ready]')).toBeAttached()
+    await untilAlive(page)
     await seen()
   })
 })
@@ -117,7 +118,7 @@ test.describe('when something is missing', () => {
   /** Presses the way to try again; what was missing is there by now. */
   async function loadAgain(page: Page) {
     await page.getByRole('link', { name: 'Load it again' }).click()
-    await expect(page.locator('html[data-ready]')).toBeAttached()
+    await untilAlive(page)
     await expect(page.getByText('did not load completely')).toBeHidden()
   }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Locator, type Page } from '@playwright/test'
+import { untilAlive } from '../alive'
 import { linkOf, mailTo } from '../mail'
 import { createEarner, wallet } from '../people'
 import { receiptPicture } from '../receipt'
@@ -41,6 +42,7 @@ test('from the landing page to a deposit in review', async ({ page }) => {
   await page.goto('/')
   await press(page, link(page, 'Start Your Journey by signing up'))
   await expect(page).toHaveURL(/\/sign-up$/)
+  await untilAlive(page)
   await type(page, 'Referral code', need('DEMO_REFERRAL_CODE'))
   await type(page, 'Full name', 'Noor Haddad')
   await type(page, 'Username', `keys_${tag}`)

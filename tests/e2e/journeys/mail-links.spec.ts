@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type BrowserContext, type Page } from '@playwright/test'
 import { violations } from '../accessibility'
+import { switchTo } from '../looks'
 import { linkOf, mailTo } from '../mail'
 import { createMember, memberBrowser, referrerId, type Person } from '../people'
 import { memberKey, memberSession, need, origin } from '../stack'
@@ -101,7 +102,7 @@ test('a link to another account asks by name; who stays keeps the session, and t
   expect(await holder(page)).toBe(own.email)
   await expect(page.getByRole('button', { name: 'Stay as Mara Holm' })).toBeFocused()
   expect(await violations(page)).toEqual([])
-  await page.emulateMedia({ colorScheme: 'dark' })
+  await switchTo(page, 'dark')
   expect(await violations(page, 'colours')).toEqual([])
   await page.keyboard.press('Escape')
   await expect(question(page)).toBeVisible()

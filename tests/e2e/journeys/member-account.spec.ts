@@ -300,7 +300,10 @@ test('a mistyped new address is taken back, and its link opens nothing any more'
   const mistyped = person.email.replace('@', '.x@')
   await page.goto('/profile')
   await page.getByLabel('Email').fill(mistyped)
+  const saved = page.waitForResponse((response) => response.request().method() === 'PATCH')
   await page.getByRole('button', { name: 'Save profile' }).click()
+  // The change is shown, and could be cancelled, while it is still being saved.
+  expect((await saved).ok()).toBe(true)
   await expect(
     page.getByText(`Email changes once the links sent to ${person.email} and ${mistyped} are both opened.`),
   ).toBeVisible()

@@ -10,6 +10,8 @@ import { memberKey, memberSession, need } from '../stack'
 
 // What cannot be pressed is said at once, not when the time of all is over.
 test.use({ actionTimeout: 30_000 })
+// All that is asked takes nearly three minutes where other suites run beside it.
+test.describe.configure({ timeout: 540_000 })
 
 const mara = () => ({ email: need('DEMO_MEMBER_EMAIL'), password: need('DEMO_MEMBER_PASSWORD') })
 

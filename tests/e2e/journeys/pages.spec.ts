@@ -9,6 +9,9 @@ import { need } from '../stack'
 // and on a phone; the pictures are taken to be looked at.
 const smallest = { width: 320, height: 640 }
 
+// A walk through all pages takes more than a minute where other journeys run beside it.
+test.describe.configure({ timeout: 540_000 })
+
 const people: Record<string, { paths: string[]; open: (browser: Browser) => Promise<BrowserContext> }> = {
   anonymous: { paths: publicPages, open: (browser) => browser.newContext() },
   member: {
@@ -80,7 +83,7 @@ for (const [who, person] of Object.entries(people)) {
       await open(page, path, desk)
       await switchTo(page, theme)
       await fits(page, path)
-      expect.soft(await tableOverflow(page), `${path}: a column is out of sight`).toBe(0)
+      await expect.soft.poll(() => tableOverflow(page), `${path}: a column is out of sight`).toBe(0)
       expect.soft(await violations(page), `${path} in ${theme}`).toEqual([])
       await takePicture(page, path, theme)
       for (const size of [phone, smallest]) {

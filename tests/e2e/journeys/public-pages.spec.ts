@@ -1,5 +1,6 @@
 import { expect, test } from '@playwright/test'
 import { violations } from '../accessibility'
+import { untilAlive } from '../alive'
 import { origin } from '../stack'
 
 test('the landing page carries at most 100 kB of script', async ({ page }) => {
@@ -65,6 +66,7 @@ test('the browser leads from the landing page into the app and back', async ({ p
   const before = await page.evaluate(() => scrollY)
   await end.click()
   await expect(page.getByRole('heading', { name: 'Create your account' })).toBeVisible()
+  await untilAlive(page)
   await page.getByRole('contentinfo').getByRole('link', { name: 'Risk' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Risk' })).toBeFocused()
   await page.goBack()
@@ -83,7 +85,7 @@ test('on the landing page too, code that does not arrive is said', async ({ page
   await expect(page.getByRole('alert').filter({ hasText: 'did not load completely' })).toBeVisible()
   await page.unroute('**/assets/landing-*.js')
   await page.getByRole('link', { name: 'Load it again' }).click()
-  await expect(page.locator('html[data-ready]')).toBeAttached()
+  await untilAlive(page)
   await page.route('**/assets/theme-menu-list-*.js', (route) => route.abort())
   await page.getByRole('button', { name: 'Theme' }).click()
   await expect(page.getByRole('alert')).toContainText('This page could not be shown')
@@ -99,6 +101,7 @@ test('a page that was not opened yet says that it is the network, and comes back
   await page.goto('/terms')
   const link = page.getByRole('link', { name: 'Income disclosure' })
   await expect(link).toBeVisible()
+  await untilAlive(page)
   await page.waitForLoadState('networkidle')
   await page.context().setOffline(true)
   await link.click()
@@ -109,6 +112,7 @@ test('a page that was not opened yet says that it is the network, and comes back
 
   // A server that does not respond is no offline browser, and no fault of the page.
   await page.goto('/terms')
+  await untilAlive(page)
   await page.waitForLoadState('networkidle')
   await page.route(/\/assets\/|config\.js/, (route) => route.abort())
   await page.getByRole('link', { name: 'Where payouts come from' }).last().click()

@@ -18,8 +18,9 @@ test('a guarded page asks to sign in, then opens; signing out leads home', async
 
   await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await expect(page).toHaveURL('/withdraw')
+  // The message ends by itself; the page may take its time.
   await expect(page.getByText('Signed in successfully!')).toBeVisible()
+  await expect(page).toHaveURL('/withdraw')
 
   await page.getByRole('button', { name: 'Sign Out' }).click()
   await expect(page).toHaveURL('/')

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Page } from '@playwright/test'
+import { untilAlive } from '../alive'
 import { linkOf, mailTo } from '../mail'
 import { need } from '../stack'
 
@@ -52,6 +53,7 @@ test('a visitor follows a referral link, signs up, opens the mail and lands on t
 
 test('sign-up says what is wrong where it can be mended, and keeps the input', async ({ page }) => {
   await page.goto('/sign-up')
+  await untilAlive(page)
   await page.getByLabel('Referral code').fill('nobody-by-this-name')
   await page.getByLabel('Full name').fill('Noor Haddad')
   await expect(page.getByText('Invalid referral code')).toBeVisible()
@@ -106,6 +108,7 @@ test('an empty sign-up names the referral code first', async ({ page }) => {
 test('a mistyped code before the right link is no dead end, and is kept nowhere', async ({ page }) => {
   const person = newcomer()
   await page.goto('/sign-up')
+  await untilAlive(page)
   await page.getByLabel('Referral code').fill('nobody_here')
   await page.getByLabel('Full name').focus()
   await expect(page.getByText('Invalid referral code')).toBeVisible()
@@ -287,6 +290,7 @@ test('another code begins empty, is understood as a link or with its @, and the 
 test('a mistyped code survives a reload, and leaving asks', async ({ page }) => {
   const code = page.getByLabel('Referral code')
   await page.goto('/sign-up')
+  await untilAlive(page)
   await code.fill('nobody_here')
   await page.getByRole('link', { name: 'Sign in' }).first().click()
   const question = page.getByRole('dialog', { name: 'Leave without saving?' })

@@ -138,6 +138,8 @@ test('the figures of the month are as tall on the narrowest phone before they ar
   })
   await page.goto('/transactions')
   const card = page.locator('.card-box').filter({ hasText: /Loading this month|Balance now/ })
+  // Once the member is known, and with it the note of what is reserved.
+  await expect(page.getByRole('button', { name: 'Statement' })).toBeVisible()
   await expect(page.getByText('Loading this month')).toBeAttached()
   await expect(page.getByRole('button', { name: 'Details of Withdrawal, −$300.00' })).toBeVisible()
   const before = (await card.boundingBox())?.height

@@ -1,4 +1,5 @@
 import { expect, test } from '@playwright/test'
+import { untilAlive } from '../alive'
 import { checkEach, desk, dialog, phone, press, pressed, sent, type Opening } from '../looks'
 
 // What visitors see only once they ask for it, or after a mistake, as member-dialogs.spec.ts looks at members'.
@@ -54,6 +55,7 @@ const visitorOpenings: Opening[] = [
     name: 'Leave question',
     path: '/sign-up',
     open: async (page) => {
+      await untilAlive(page)
       await page.getByLabel('Full name').fill('Ilse Brandt')
       await page.locator('main').getByRole('link', { name: 'Sign in' }).click()
       return dialog(page, 'Leave without saving?')

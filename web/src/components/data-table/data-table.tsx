@@ -1,5 +1,5 @@
 import { getCoreRowModel, useReactTable, type Table } from '@tanstack/react-table'
-import { useEffect } from 'react'
+import { useEffect, useMemo } from 'react'
 import { EmptyState } from '@/components/empty-state'
 import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
@@ -35,7 +35,8 @@ function useView<T>(
   hidden: string[],
   onHidden: (hidden: string[]) => void,
 ): Table<T> {
-  const visibility = Object.fromEntries(hidden.map((id) => [id, false]))
+  // The same as long as it says the same: with another one every row is drawn anew.
+  const visibility = useMemo(() => Object.fromEntries(hidden.map((id) => [id, false])), [hidden])
   return useReactTable<T>({
     data: props.items ?? props.query.data?.items ?? none,
     columns: props.columns,

@@ -1,6 +1,6 @@
-import { flexRender, type Cell, type Header, type Row, type Table } from '@tanstack/react-table'
+import { flexRender, type Cell, type Header, type Table } from '@tanstack/react-table'
 import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react'
-import { Fragment, type ReactNode } from 'react'
+import { Fragment, memo, type ReactNode } from 'react'
 import { cn } from '@/lib/cn'
 import type { Density } from './preferences'
 import type { TableController } from './table-state'
@@ -88,7 +88,8 @@ interface BodyCellProps<T> {
   fits: boolean
 }
 
-function BodyCell<T>({ cell, first, noted, fits }: BodyCellProps<T>) {
+/** Drawn again only when its row or its column is another: opening a row's details leaves the other rows alone. */
+const BodyCell = memo(function BodyCell<T>({ cell, first, noted, fits }: BodyCellProps<T>) {
   const meta = cell.column.columnDef.meta
   return (
     <td
@@ -105,7 +106,7 @@ function BodyCell<T>({ cell, first, noted, fits }: BodyCellProps<T>) {
       {flexRender(cell.column.columnDef.cell, cell.getContext())}
     </td>
   )
-}
+}) as <T>(props: BodyCellProps<T>) => ReactNode
 
 interface GridProps<T> {
   view: Table<T>
@@ -200,8 +201,8 @@ export function Grid<T>(props: GridProps<T>) {
   )
 }
 
-function at<T>(row: Row<T>, place: string): Cell<T, unknown>[] {
-  return row.getVisibleCells().filter((cell) => (cell.column.columnDef.meta?.phone ?? 'value') === place)
+function at<T>(cells: Cell<T, unknown>[], place: string): Cell<T, unknown>[] {
+  return cells.filter((cell) => (cell.column.columnDef.meta?.phone ?? 'value') === place)
 }
 
 function render<T>(cells: Cell<T, unknown>[]): ReactNode {
@@ -210,40 +211,49 @@ function render<T>(cells: Cell<T, unknown>[]): ReactNode {
   ))
 }
 
+interface CardProps<T> {
+  id: string
+  cells: Cell<T, unknown>[]
+  note: ReactNode
+}
+
+const Card = memo(function Card<T>({ id, cells, note }: CardProps<T>) {
+  const values = at(cells, 'value')
+  return (
+    <li data-row={id} className="flex flex-col gap-2 border-b bg-card px-4 py-4">
+      <div className="flex items-start justify-between gap-3">
+        <span className="min-w-0 font-semibold">{render(at(cells, 'title'))}</span>
+        <span className="tabular shrink-0 font-semibold">{render(at(cells, 'amount'))}</span>
+      </div>
+      <div className="flex items-center justify-between gap-3 text-muted-foreground empty:hidden">
+        <span className="tabular min-w-0">{render(at(cells, 'date'))}</span>
+        <span className="shrink-0">{render(at(cells, 'status'))}</span>
+      </div>
+      {values.length > 0 ? (
+        <dl className="flex flex-col gap-1">
+          {values.map((cell) => (
+            <div key={cell.id} className="flex items-baseline justify-between gap-4">
+              <dt className="text-muted-foreground">{cell.column.columnDef.meta?.label}</dt>
+              <dd className="tabular min-w-0 text-right">
+                {flexRender(cell.column.columnDef.cell, cell.getContext())}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      ) : null}
+      {note ? <div className="text-compact text-warning">{note}</div> : null}
+      <div className="flex gap-2 empty:hidden">{render(at(cells, 'actions'))}</div>
+    </li>
+  )
+}) as <T>(props: CardProps<T>) => ReactNode
+
 /** Rows as cards, for phones: title and amount, date and status, the other columns as pairs, actions below. */
 export function Cards<T>({ view, caption, rowNote }: Pick<GridProps<T>, 'view' | 'caption' | 'rowNote'>) {
   return (
     <ul aria-label={caption} className="-mx-4 border-t">
-      {view.getRowModel().rows.map((row) => {
-        const values = at(row, 'value')
-        const note = rowNote?.(row.original)
-        return (
-          <li key={row.id} data-row={row.id} className="flex flex-col gap-2 border-b bg-card px-4 py-4">
-            <div className="flex items-start justify-between gap-3">
-              <span className="min-w-0 font-semibold">{render(at(row, 'title'))}</span>
-              <span className="tabular shrink-0 font-semibold">{render(at(row, 'amount'))}</span>
-            </div>
-            <div className="flex items-center justify-between gap-3 text-muted-foreground empty:hidden">
-              <span className="tabular min-w-0">{render(at(row, 'date'))}</span>
-              <span className="shrink-0">{render(at(row, 'status'))}</span>
-            </div>
-            {values.length > 0 ? (
-              <dl className="flex flex-col gap-1">
-                {values.map((cell) => (
-                  <div key={cell.id} className="flex items-baseline justify-between gap-4">
-                    <dt className="text-muted-foreground">{cell.column.columnDef.meta?.label}</dt>
-                    <dd className="tabular min-w-0 text-right">
-                      {flexRender(cell.column.columnDef.cell, cell.getContext())}
-                    </dd>
-                  </div>
-                ))}
-              </dl>
-            ) : null}
-            {note ? <div className="text-compact text-warning">{note}</div> : null}
-            <div className="flex gap-2 empty:hidden">{render(at(row, 'actions'))}</div>
-          </li>
-        )
-      })}
+      {view.getRowModel().rows.map((row) => (
+        <Card key={row.id} id={row.id} cells={row.getVisibleCells()} note={rowNote?.(row.original)} />
+      ))}
     </ul>
   )
 }

@@ -20,6 +20,8 @@ export default defineConfig({
   outputDir: '.output/results',
   fullyParallel: true,
   workers: 2,
+  // The processor is shared with other suites: what fails is tried once more, and the summary names it all the same.
+  retries: 1,
   // A journey walks through many pages; what it waits for has its own, shorter limit.
   timeout: 180_000,
   expect: { timeout: 15_000 },

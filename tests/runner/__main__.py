@@ -60,7 +60,11 @@ def _javascript() -> Suite:
 
 def _browser(script: str, browser: str) -> Suite:
     report = REPORTS / f"{re.sub(r'[^a-z]+', '-', f'browser {script}')}.xml"
-    env = {"PLAYWRIGHT_JUNIT_OUTPUT_NAME": str(report), "CHROMIUM": f"/usr/bin/{browser}"}
+    env = {
+        "PLAYWRIGHT_JUNIT_OUTPUT_NAME": str(report),
+        "PLAYWRIGHT_JUNIT_INCLUDE_RETRIES": "1",
+        "CHROMIUM": f"/usr/bin/{browser}",
+    }
     command = ["npm", "run", script, "--", "--reporter=list,junit"]
     return Suite("Browser (Playwright)", [Run(report, command, BROWSER_TESTS, env)])
 

@@ -9,19 +9,24 @@ from pathlib import Path
 
 # Of each failure what was expected and what came; the whole traceback stands further up.
 SHOWN_LINES = 12
+SHOWN_PAGE = 40
 SHOWN_WIDTH = 200
 SLOWEST = 20
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many tests passed, failed and were skipped; each failure's name and text; seconds by test."""
+    """How many tests passed, failed and were skipped; each failure's name and text; seconds by test.
+
+    `flaky` has name and text of what passed at its second try only.
+    """
 
     passed: int
     failed: int
     skipped: int = 0
     failures: tuple[str, ...] = ()
     seconds: tuple[tuple[float, str], ...] = ()
+    flaky: tuple[str, ...] = ()
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(
@@ -30,6 +35,7 @@ class Counts:
             self.skipped + other.skipped,
             self.failures + other.failures,
             self.seconds + other.seconds,
+            self.flaky + other.flaky,
         )
 
 
@@ -51,12 +57,13 @@ def of_junit(report: Path, code: int) -> Counts:
         return Counts(0, 1, failures=(f"It ended with status {code} and left no report.",))
     cases = list(ElementTree.parse(report).iter("testcase"))
     skipped = sum(case.find("skipped") is not None for case in cases)
-    failures = [text for case in cases if (text := _failure(case))]
+    failures = [text for case in cases if (text := _failure(case, report, "failure", "error"))]
+    flaky = [text for case in cases if (text := _failure(case, report, "flakyFailure", "flakyError"))]
     seconds = tuple((float(case.get("time") or 0), _name(case)) for case in cases)
     passed = sum(_assertions(case) for case in cases) - skipped - len(failures)
     if code and not failures:
         failures = [f"It ended with status {code} after its last test."]
-    return Counts(passed, len(failures), skipped, tuple(failures), seconds)
+    return Counts(passed, len(failures), skipped, tuple(failures), seconds, tuple(flaky))
 
 
 def _name(case: ElementTree.Element) -> str:
@@ -68,16 +75,29 @@ def _assertions(case: ElementTree.Element) -> int:
     return int(next(values, "1"))
 
 
-def _failure(case: ElementTree.Element) -> str:
-    """Return a failing test's name and the lines that say why; nothing of one that passed."""
-    found = [part for part in case if part.tag in ("failure", "error")]
+def _page(case: ElementTree.Element, report: Path) -> list[str]:
+    """Return what the browser showed when a journey failed first: the beginning of the page in words."""
+    named = re.search(r"\[\[ATTACHMENT\|(.+?error-context\.md)\]\]", "".join(case.itertext()))
+    context = report.parent / named[1] if named else None
+    if context is None or not context.exists():
+        return []
+    page = re.search(r"```yaml\n(.*?)```", context.read_text(), re.DOTALL)
+    return page[1].splitlines()[:SHOWN_PAGE] if page else []
+
+
+def _failure(case: ElementTree.Element, report: Path, *tags: str) -> str:
+    """Return the name of a test that failed in one of these ways and what says why; else nothing."""
+    found = [part for part in case if part.tag in tags]
     if not found:
         return ""
-    text = "\n".join(part.text or part.get("message") or "" for part in found)
+    text = "\n".join(
+        "".join(part.itertext()).partition("[[ATTACHMENT")[0].strip() or part.get("message") or ""
+        for part in found
+    )
     lines = [line.rstrip()[:SHOWN_WIDTH] for line in text.splitlines() if line.strip()]
     # Of a traceback pytest marks the lines that say what was wrong.
     marked = [line[1:] for line in lines if re.match(r"E\s", line)]
-    return "\n".join([_name(case), *(marked or lines)[:SHOWN_LINES]])
+    return "\n".join([_name(case), *(marked or lines)[:SHOWN_LINES], *_page(case, report)])
 
 
 def print_table(results: Sequence[Result]) -> bool:
@@ -100,5 +120,8 @@ def print_table(results: Sequence[Result]) -> bool:
     for result in results:
         for failure in result.counts.failures:
             print(f"\n  FAILED in {result.title}\n{textwrap.indent(failure, '    ')}")
-    print(f"\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped", flush=True)
+        for failure in result.counts.flaky:
+            print(f"\n  FLAKY in {result.title}, passed when tried again\n{textwrap.indent(failure, '    ')}")
+    flaky = f", {len(total.flaky)} flaky" if total.flaky else ""
+    print(f"\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped{flaky}", flush=True)
     return total.failed == 0 and all(result.counts.passed for result in results)

@@ -44,6 +44,19 @@ BROWSER = """<testsuites tests="2" failures="1">
 </failure>
 </testcase>
 <testcase name="every page fits" classname="journeys/pages.spec.ts" time="24.8"/>
+<testcase name="every page prints" classname="journeys/pages.spec.ts" time="3.1">
+<flakyFailure message="Error: element(s) not found" type="FAILURE" time="15">
+<stackTrace>
+<![CDATA[Error: expect(locator).toBeVisible() failed
+    at /journeys/pages.spec.ts:51:7]]>
+</stackTrace>
+<system-out><![CDATA[
+[[ATTACHMENT|prints/test-failed-1.png]]
+
+[[ATTACHMENT|prints/error-context.md]]
+]]></system-out>
+</flakyFailure>
+</testcase>
 </testsuite>
 </testsuites>
 """
@@ -78,10 +91,20 @@ def test_a_failure_of_pytest_is_shown_with_its_text(tmp_path: Path) -> None:
 def test_a_failure_in_the_browser_is_shown_with_its_text(tmp_path: Path) -> None:
     report = tmp_path / "browser.xml"
     report.write_text(BROWSER)
+    (tmp_path / "prints").mkdir()
+    (tmp_path / "prints" / "error-context.md").write_text(
+        '# Error details\n\n```\nError: element(s) not found\n```\n\n```yaml\n- heading "Sign in"\n```\n'
+    )
     counts = results.of_junit(report, 1)
-    assert (counts.passed, counts.failed) == (1, 1)
+    assert (counts.passed, counts.failed) == (2, 1)
     assert "journeys/pages.spec.ts: every page logs no error" in counts.failures[0]
     assert "Error: /admin/users in dark" in counts.failures[0]
+    [flaky] = counts.flaky
+    assert flaky.splitlines()[:2] == [
+        "journeys/pages.spec.ts: every page prints",
+        "Error: expect(locator).toBeVisible() failed",
+    ]
+    assert flaky.splitlines()[-1] == '- heading "Sign in"'
 
 
 def test_a_suite_that_crashed_is_a_failure(tmp_path: Path) -> None:
@@ -122,4 +145,9 @@ def test_the_table_names_what_failed_and_a_run_of_nothing_is_no_success(
     assert "  FAILED in Money\n    test_pairs\n    assert 1 == 2\n" in printed
     assert printed.endswith("\n102 passed, 1 failed, 0 skipped\n")
     assert results.print_table([faults])
+    late = results.Result("Browser", results.Counts(4, 0, flaky=("a page prints\nnot found",)), 9)
+    assert results.print_table([late])
+    printed = capsys.readouterr().out
+    assert "  FLAKY in Browser, passed when tried again\n    a page prints\n    not found\n" in printed
+    assert printed.endswith("\n4 passed, 0 failed, 0 skipped, 1 flaky\n")
     assert not results.print_table([faults, results.Result("Guards", results.Counts(0, 0), 1)])

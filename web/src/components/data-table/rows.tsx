@@ -88,8 +88,7 @@ interface BodyCellProps<T> {
   fits: boolean
 }
 
-/** Drawn again only when its row or its column is another: opening a row's details leaves the other rows alone. */
-const BodyCell = memo(function BodyCell<T>({ cell, first, noted, fits }: BodyCellProps<T>) {
+function PlainBodyCell<T>({ cell, first, noted, fits }: BodyCellProps<T>) {
   const meta = cell.column.columnDef.meta
   return (
     <td
@@ -106,7 +105,10 @@ const BodyCell = memo(function BodyCell<T>({ cell, first, noted, fits }: BodyCel
       {flexRender(cell.column.columnDef.cell, cell.getContext())}
     </td>
   )
-}) as <T>(props: BodyCellProps<T>) => ReactNode
+}
+
+/** Drawn again only when its row or its column is another: opening a row's details leaves the other rows alone. */
+const BodyCell = memo(PlainBodyCell) as typeof PlainBodyCell
 
 interface GridProps<T> {
   view: Table<T>
@@ -217,7 +219,7 @@ interface CardProps<T> {
   note: ReactNode
 }
 
-const Card = memo(function Card<T>({ id, cells, note }: CardProps<T>) {
+function PlainCard<T>({ id, cells, note }: CardProps<T>) {
   const values = at(cells, 'value')
   return (
     <li data-row={id} className="flex flex-col gap-2 border-b bg-card px-4 py-4">
@@ -245,7 +247,9 @@ const Card = memo(function Card<T>({ id, cells, note }: CardProps<T>) {
       <div className="flex gap-2 empty:hidden">{render(at(cells, 'actions'))}</div>
     </li>
   )
-}) as <T>(props: CardProps<T>) => ReactNode
+}
+
+const Card = memo(PlainCard) as typeof PlainCard
 
 /** Rows as cards, for phones: title and amount, date and status, the other columns as pairs, actions below. */
 export function Cards<T>({ view, caption, rowNote }: Pick<GridProps<T>, 'view' | 'caption' | 'rowNote'>) {

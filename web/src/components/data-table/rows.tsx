@@ -215,21 +215,21 @@ function render<T>(cells: Cell<T, unknown>[]): ReactNode {
 
 interface CardProps<T> {
   id: string
-  cells: Cell<T, unknown>[]
+  visibleCells: Cell<T, unknown>[]
   note: ReactNode
 }
 
-function PlainCard<T>({ id, cells, note }: CardProps<T>) {
-  const values = at(cells, 'value')
+function PlainCard<T>({ id, visibleCells, note }: CardProps<T>) {
+  const values = at(visibleCells, 'value')
   return (
     <li data-row={id} className="flex flex-col gap-2 border-b bg-card px-4 py-4">
       <div className="flex items-start justify-between gap-3">
-        <span className="min-w-0 font-semibold">{render(at(cells, 'title'))}</span>
-        <span className="tabular shrink-0 font-semibold">{render(at(cells, 'amount'))}</span>
+        <span className="min-w-0 font-semibold">{render(at(visibleCells, 'title'))}</span>
+        <span className="tabular shrink-0 font-semibold">{render(at(visibleCells, 'amount'))}</span>
       </div>
       <div className="flex items-center justify-between gap-3 text-muted-foreground empty:hidden">
-        <span className="tabular min-w-0">{render(at(cells, 'date'))}</span>
-        <span className="shrink-0">{render(at(cells, 'status'))}</span>
+        <span className="tabular min-w-0">{render(at(visibleCells, 'date'))}</span>
+        <span className="shrink-0">{render(at(visibleCells, 'status'))}</span>
       </div>
       {values.length > 0 ? (
         <dl className="flex flex-col gap-1">
@@ -244,7 +244,7 @@ function PlainCard<T>({ id, cells, note }: CardProps<T>) {
         </dl>
       ) : null}
       {note ? <div className="text-compact text-warning">{note}</div> : null}
-      <div className="flex gap-2 empty:hidden">{render(at(cells, 'actions'))}</div>
+      <div className="flex gap-2 empty:hidden">{render(at(visibleCells, 'actions'))}</div>
     </li>
   )
 }
@@ -256,7 +256,7 @@ export function Cards<T>({ view, caption, rowNote }: Pick<GridProps<T>, 'view' |
   return (
     <ul aria-label={caption} className="-mx-4 border-t">
       {view.getRowModel().rows.map((row) => (
-        <Card key={row.id} id={row.id} cells={row.getVisibleCells()} note={rowNote?.(row.original)} />
+        <Card key={row.id} id={row.id} visibleCells={row.getVisibleCells()} note={rowNote?.(row.original)} />
       ))}
     </ul>
   )

@@ -65,12 +65,20 @@
     }
   }
 
-  // Until the code is here a button does nothing and a form must not be sent by the browser: the last press is kept.
-  let pressed = null
+  // Until the code is here a button does nothing and a form must not be sent by the browser: kept are what was ticked,
+  // once however often it was pressed, and the last other press. A button has its name beside it.
+  const kept = new Map()
+  let last = null
   const keep = (event) => {
     const button = event.target.closest?.('button')
     if (event.type === 'submit') event.preventDefault()
-    else if (button) pressed = button
+    else if (button) {
+      if (button.role !== 'checkbox') {
+        kept.delete(last)
+        last = button
+      }
+      kept.set(button, nameOf(button))
+    }
   }
   addEventListener('click', keep, true)
   addEventListener('submit', keep, true)
@@ -90,11 +98,15 @@
     root.setAttribute('data-ready', '')
     clearTimeout(patience)
     document.getElementById('load-failed')?.setAttribute('hidden', '')
-    if (!pressed) return
-    // Where the page was drawn anew, the button of the same name.
-    const name = (button) => button.ariaLabel ?? button.textContent
-    const drawn = () => [...document.querySelectorAll('button')].find((button) => name(button) === name(pressed))
-    const button = pressed.isConnected ? pressed : drawn()
-    button?.click()
+    for (const [pressed, name] of kept) {
+      // Where the page was drawn anew, the button of the same name.
+      const drawn = () => [...document.querySelectorAll('button')].find((button) => nameOf(button) === name)
+      const button = pressed.isConnected ? pressed : drawn()
+      button?.click()
+    }
+  }
+
+  function nameOf(button) {
+    return button.ariaLabel ?? (button.textContent || button.labels[0]?.textContent)
   }
 })

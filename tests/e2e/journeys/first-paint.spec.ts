@@ -90,6 +90,21 @@ test.describe('before its code is here', () => {
     await expect(page.getByText('Enter your password').first()).toBeVisible()
   })
 
+  test('what is ticked stays, before a form is sent too', async ({ page }) => {
+    for (const address of ['/sign-up', '/sign-up?redirect=%2Fdeposit']) {
+      const release = await holdCode(page)
+      await page.goto(address, { waitUntil: 'commit' })
+      const read = page.getByRole('checkbox', { name: 'I have read the Terms' })
+      // Nothing shows that the first press was heard.
+      await read.click()
+      await read.click()
+      await page.getByRole('button', { name: 'Create account' }).click()
+      release()
+      await expect(page.getByText('Enter your email address').first()).toBeVisible()
+      await expect(read).toBeChecked()
+    }
+  })
+
   test('the settings’ names stand there at once, and stay', async ({ page }) => {
     await page.route('**/config.js', async (route) => {
       const script = await (await route.fetch()).text()

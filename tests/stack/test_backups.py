@@ -298,6 +298,7 @@ def test_a_backup_without_room_says_how_much_it_needs(
         Backups(settings).require_room()
 
 
+@pytest.mark.long
 def test_what_only_arrives_is_in_no_backup(state: Path) -> None:
     folder = state.with_name(f"{state.name}-arriving-{secrets.token_hex(2)}")
     options = {"BACKUP_REPOSITORY": str(folder / "kept"), "DATABASE_SERVER": "db.example.org"}

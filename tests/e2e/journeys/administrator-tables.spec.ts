@@ -240,9 +240,10 @@ test('a page that was asked for opens after signing in', async ({ page }) => {
   await expect(page.getByRole('status').filter({ hasText: / of [\d,]+ withdrawals$/ })).toBeVisible()
   // Who signs out is done with it, even where the list is read once more meanwhile, and rejected.
   await page.route('**/functions/v1/admin-auth', async (route) => {
-    const response = await route.fetch()
+    // The page may ask by itself, and be rejected, before the button is pressed.
     const rejected = page.waitForResponse((other) => other.status() === 401)
-    await page.getByRole('button', { name: 'Refresh' }).click()
+    const response = await route.fetch()
+    await Promise.race([rejected, page.getByRole('button', { name: 'Refresh' }).click({ timeout: 15_000 })])
     await rejected
     await route.fulfill({ response })
   })

@@ -66,7 +66,7 @@
   }
 
   // Until the code is here a button does nothing and a form must not be sent by the browser: kept are what was ticked,
-  // once however often it was pressed, and the last other press. A button has its name beside it.
+  // once however often it was pressed, and the last other press; each by its name, as the page may be drawn anew.
   const kept = new Map()
   let last = null
   const keep = (event) => {

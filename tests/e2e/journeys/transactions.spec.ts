@@ -98,9 +98,13 @@ test('each movement has the balance after it, and what moved nothing does not lo
   await expect(details.getByRole('term').filter({ hasText: 'Paid to' })).toBeVisible()
   await page.keyboard.press('Escape')
 
-  await page.goto('/notifications')
   const notices = page.getByRole('main').getByRole('listitem')
   const amount = (title: string) => notices.filter({ hasText: title }).getByText(/^[+−]?\$[\d,.]+$/)
+  // The worker notifies of what was earned, a moment after the decision.
+  await expect(async () => {
+    await page.goto('/notifications')
+    await expect(amount('You earned').first()).toBeVisible({ timeout: 2000 })
+  }).toPass({ timeout: 60_000 })
   await expect(amount('You earned').first()).toHaveText(/^\+\$/)
   await expect(amount('Withdrawal approved')).toHaveText('$300.00')
   await expect(amount('Withdrawal approved')).toHaveCSS('font-weight', '600')

@@ -277,36 +277,39 @@ $$;
 comment on function private.coverage_discrepancies() is
 'Stored days whose coverage is not what the decisions that they saw and the requests that they name say: the first day of each run of such days, how many they are, and the figures of the first one. All days, but those from before decisions were noted.';
 
-create function jobs.snapshot_coverage() returns integer
+-- A day reads everything, some 2 s with a million members; the worker ends statements after 120 s.
+create function jobs.snapshot_coverage(p_seconds integer default 30) returns integer
 language plpgsql volatile security definer set search_path = '' as $$
 declare
-    v_days integer;
+    v_end timestamptz := pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => p_seconds);
+    v_days integer := 0;
 begin
-    -- One statement, so that figures, number and requests are those of one snapshot.
-    with seen as materialized (select private.last_decision_no() as decision_no)
-
-    insert into private.coverage_days (day, figures, taken_at, decision_no, pending_ids)
-    select m.day, private.coverage_at(e.at), private.clock(), n.decision_no, private.pending_at(e.at)
-    from (
-        select s.day::date as day
-        from pg_catalog.generate_series(
-            (select min(p.created_at at time zone 'UTC')::date from private.profiles as p),
-            (private.clock() at time zone 'UTC')::date - 1, interval '1 day'
-        ) as s (day)
-        where not exists (select 1 from private.coverage_days as c where c.day = s.day::date)
+    loop
+        -- One statement, so that figures, number and requests are those of one snapshot.
+        insert into private.coverage_days (day, figures, taken_at, decision_no, pending_ids)
+        select m.day, private.coverage_at(e.at), private.clock(), private.last_decision_no(), private.pending_at(e.at)
+        from (
+            select s.day::date as day
+            from pg_catalog.generate_series(
+                (select min(p.created_at at time zone 'UTC')::date from private.profiles as p),
+                (private.clock() at time zone 'UTC')::date - 1, interval '1 day'
+            ) as s (day)
+            where not exists (select 1 from private.coverage_days as c where c.day = s.day::date)
+            order by s.day desc limit 1
+        ) as m
+        cross join lateral (select (m.day + 1)::timestamp at time zone 'UTC' as at) as e
+        on conflict (day) do nothing;
+        exit when not found;
+        v_days := v_days + 1;
         -- The rest is for the next runs.
-        order by s.day desc limit 31
-    ) as m
-    cross join lateral (select (m.day + 1)::timestamp at time zone 'UTC' as at) as e
-    cross join seen as n
-    on conflict (day) do nothing;
-    get diagnostics v_days = row_count;
+        exit when pg_catalog.clock_timestamp() >= v_end;
+    end loop;
     return v_days;
 end
 $$;
-comment on function jobs.snapshot_coverage() is
-'Stores the coverage of each ended day that has none, the last days first; returns how many.';
-grant execute on function jobs.snapshot_coverage() to worker;
+comment on function jobs.snapshot_coverage(integer) is
+'Stores the coverage of each ended day that has none, the last days first, for so many seconds and at least one day; returns how many.';
+grant execute on function jobs.snapshot_coverage(integer) to worker;
 
 create function public.get_coverage_history(p_days integer default 90) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

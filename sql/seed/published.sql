@@ -1,5 +1,5 @@
 -- What a worker that was away computes and publishes of the story. Run after demo.sql.
--- Coverage of each day, from the times of all rows, a month at a time; days that are there stay as they are.
+-- Coverage of each day, from the times of all rows; days that are there stay as they are.
 do $$
 begin
     while jobs.snapshot_coverage() > 0 loop

@@ -63,9 +63,11 @@ select results_eq(
 select pg_temp.at(2, '00:00');
 select is(jobs.snapshot_coverage(), 0, 'a clock that was set back changes no day');
 select pg_temp.at(46, '00:05');
-select is(jobs.snapshot_coverage(), 31, 'a month at a time');
-select is_empty($$ select 1 from private.coverage_days where day = pg_temp.day(14) $$, 'the last days first');
-select is(jobs.snapshot_coverage(), 9, 'then the others');
+select is(jobs.snapshot_coverage(0), 1, 'without time for more it stores one');
+select results_eq(
+    $$ select day - pg_temp.day(0) from private.coverage_days where day > pg_temp.day(5) $$, array[45], 'the last days first'
+);
+select is(jobs.snapshot_coverage(), 39, 'then the others');
 set local app.demo_clock = '';
 select raises($$ update private.coverage_days set figures = '{}' $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'a stored day never changes');
 select raises($$ delete from private.coverage_days $$, 403, 'append_only', 'Rows of coverage_days are kept as they are.', 'nor goes away');

@@ -30,7 +30,7 @@ test: ## Checks and tests on a throw-away stack, with one summary at the end; te
 test-long: ## What takes longer: long histories, restore drills, upgrades, thousands of races
 	@$(STACK) test-long
 
-mutations: ## Remove every guard of database, services and gateway, one at a time: each must turn a test red (ONLY=word, FIND=1)
+mutations: ## Remove every guard of database, services and gateway, one at a time: each must turn a test red (ONLY=words, FIND=1)
 	@$(STACK) mutations
 
 coverage: ## Which statements of the database's functions its tests run

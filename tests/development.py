@@ -41,9 +41,9 @@ def cluster() -> int:
 
 
 def mutations() -> int:
-    """Remove each guard of database, services and gateway; ONLY=word for some, FIND=1 to find tests."""
+    """Remove each guard of database, services and gateway; ONLY=words for some, FIND=1 to find tests."""
     find = ["--find"] if os.environ.get("FIND") else []
-    return throwaway.run_on_stack("tests.mutations", *os.environ.get("ONLY", "").split(), *find)
+    return throwaway.run_on_stack("tests.mutations", *shlex.split(os.environ.get("ONLY", "")), *find)
 
 
 def coverage() -> int:

@@ -168,6 +168,23 @@ def test_parallel_login_attempts_count_one_by_one(people: People, anonymous: Api
     assert sorted(statuses) == [401] * 10 + [429] * 6
 
 
+@pytest.mark.threat("T64")
+def test_a_login_attempt_waits_for_another_on_the_account(people: People, anonymous: ApiClient) -> None:
+    email, url = people.account("finance_admin"), people.stack.values["DATABASE_ADMIN_URL"]
+    waiting = "select l.pid from pg_locks as l where not l.granted and %s = any(pg_blocking_pids(l.pid))"
+    with (
+        psycopg.connect(url) as other,
+        psycopg.connect(url, autocommit=True) as watch,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        other.execute("select edge.lock_login_attempt(%s, '198.51.100.8')", [email])
+        attempt = pool.submit(until_served, lambda: login(anonymous, email, "wrong"))
+        while not watch.execute(waiting, [other.info.backend_pid]).fetchone():
+            assert not attempt.done()
+        other.rollback()
+        assert attempt.result().status_code == 401
+
+
 @pytest.mark.parametrize("end", ["pg_cancel_backend", "pg_terminate_backend"])
 def test_a_login_attempt_that_could_not_be_verified_does_not_count(
     people: People, anonymous: ApiClient, end: str

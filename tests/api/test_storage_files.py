@@ -233,6 +233,19 @@ def test_an_image_of_more_than_25_megapixels(tmp_path: Path, size: tuple[int, in
 
 
 @pytest.mark.threat("T96")
+@pytest.mark.parametrize("step", [b"\xff", b"\xff\xe0\x00\x02"], ids=["padding", "segments"])
+def test_a_picture_begins_within_ten_thousand_steps(tmp_path: Path, step: bytes) -> None:
+    frame = b"\xff\xc0\x00\x11\x08" + (100).to_bytes(2, "big") * 2
+    path = tmp_path / "padded.jpg"
+    path.write_bytes(b"\xff\xd8" + step * 9_999 + frame)
+    check_content(path, "image/jpeg")
+    path.write_bytes(b"\xff\xd8" + step * 10_000 + frame)
+    with pytest.raises(ApiError) as rejected:
+        check_content(path, "image/jpeg")
+    assert rejected.value.code == "InvalidMimeType"
+
+
+@pytest.mark.threat("T96")
 @pytest.mark.parametrize("step", [b"\xff", b"\xff\xe0\x00\x02"])
 def test_a_picture_that_never_begins_costs_nothing(tmp_path: Path, step: bytes) -> None:
     path = tmp_path / "padded.jpg"

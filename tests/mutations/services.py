@@ -200,7 +200,7 @@ def in_services(guard: SourceEdit, test: str) -> TrialResult:
 def _result(test: str, status: int, output: str) -> TrialResult:
     # 1 is pytest's exit status for tests that ran and failed; 2 to 5 say that none did.
     if status not in (0, 1) or NOT_STARTED in output:
-        raise RuntimeError(f"{test} did not run:\n{output[-2000:]}")
+        raise RuntimeError(f"{test} did not run (exit status {status}):\n{output[-2000:]}")
     return TrialResult(status == 1, output)
 
 

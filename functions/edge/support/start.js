@@ -23,14 +23,14 @@
       operator: name && `Operator: ${address ? `${name}, ${address}` : name}`,
     }
     const fill = () => {
-      for (const place of document.querySelectorAll('[data-setting]:not([data-filled])')) {
+      // Also what was filled: the page may have been read up to the middle of a place, whose own words come after.
+      for (const place of document.querySelectorAll('[data-setting]')) {
         const text = texts[place.dataset.setting]
-        if (text) place.textContent = text
-        place.setAttribute('data-filled', '')
+        if (text && place.textContent !== text) place.textContent = text
       }
     }
     const reading = new MutationObserver(fill)
-    reading.observe(root, { childList: true, subtree: true })
+    reading.observe(root, { characterData: true, childList: true, subtree: true })
     addEventListener('DOMContentLoaded', () => {
       fill()
       reading.disconnect()

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect, test, type Page } from '@playwright/test'
 import { untilAlive } from '../alive'
 import { createMember, memberBrowser } from '../people'
@@ -124,6 +127,33 @@ test.describe('before its code is here', () => {
     release()
     await untilAlive(page)
     await seen()
+  })
+
+  test('a name stands there once, wherever the network cuts the page', async ({ page, request, baseURL }) => {
+    const html = await (await request.get('/terms')).text()
+    const place = '<span data-setting="product">'
+    const cut = html.indexOf(place) + place.length
+    const name = page.locator('[data-setting="product"]').first()
+    const site = createServer((asked, response) => {
+      void (async () => {
+        if (asked.url !== '/terms') {
+          const reply = await fetch(`${baseURL ?? ''}${asked.url ?? ''}`)
+          response.setHeader('content-type', reply.headers.get('content-type') ?? '')
+          response.end(Buffer.from(await reply.arrayBuffer()))
+          return
+        }
+        response.setHeader('content-type', 'text/html; charset=utf-8')
+        response.write(html.slice(0, cut))
+        await expect(name).toHaveText('Harborline')
+        response.end(html.slice(cut))
+      })()
+    }).listen(0, '127.0.0.1')
+    await once(site, 'listening')
+    await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/terms`)
+    await untilAlive(page)
+    await expect(name).toHaveText('Harborline')
+    site.closeAllConnections()
+    site.close()
   })
 })
 

@@ -205,18 +205,25 @@ class TestMailBudget:
         ).raise_for_status()
         return email
 
-    def test_three_tenths_are_left_to_recovery_and_notifications(self, limited: OwnAuth) -> None:
-        ada, ben = (limited.new_user(PASSWORD, email=_new_email()) for _ in range(2))
-        assert [self._ask(limited, "signup", _new_email()) for _ in range(36)] == [200] * 35 + [429]
-        assert self._ask(limited, "otp", _new_email()) == 429
-        unknown = [self._ask(limited, "recover", _new_email()) for _ in range(20)]
-        assert unknown == [200] * 20, "mail that is not sent uses nothing up"
-        assert self._ask(limited, "recover", ada["email"]) == 200
-        token = signed_in(limited, ada)["access_token"]
-        assert limited.http.get("/reauthenticate", headers=bearer(token)).status_code == 200
-        for number in range(10):
-            limited.sign_in(ben["email"], f"wrong-{number}")
-        wait_for_notice(limited, ben["email"], "paused")
+    def test_three_tenths_are_left_to_recovery_and_notifications(self, auth_database: str) -> None:
+        """In a database of its own: an instance also sends, and counts, notifications of other accounts."""
+        with own_auth(
+            Stack.read(),
+            DATABASE_URL=auth_database,
+            GOTRUE_RATE_LIMIT_EMAIL_SENT="50/100h",
+            GOTRUE_SMTP_MAX_FREQUENCY="0s",
+        ) as limited:
+            ada, ben = (limited.new_user(PASSWORD, email=_new_email()) for _ in range(2))
+            assert [self._ask(limited, "signup", _new_email()) for _ in range(36)] == [200] * 35 + [429]
+            assert self._ask(limited, "otp", _new_email()) == 429
+            unknown = [self._ask(limited, "recover", _new_email()) for _ in range(20)]
+            assert unknown == [200] * 20, "mail that is not sent uses nothing up"
+            assert self._ask(limited, "recover", ada["email"]) == 200
+            token = signed_in(limited, ada)["access_token"]
+            assert limited.http.get("/reauthenticate", headers=bearer(token)).status_code == 200
+            for number in range(10):
+                limited.sign_in(ben["email"], f"wrong-{number}")
+            wait_for_notice(limited, ben["email"], "paused")
 
     def test_of_nothing_sends_nothing(self, stack: Stack) -> None:
         with own_auth(stack, GOTRUE_RATE_LIMIT_EMAIL_SENT="0") as auth:

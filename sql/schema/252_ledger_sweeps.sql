@@ -251,7 +251,9 @@ declare
 begin
     for i in 1..greatest(pg_catalog.cardinality(p_nos), pg_catalog.cardinality(p_earners), pg_catalog.cardinality(p_teams)) by 2000 loop
         v_found := v_found || private.check_networks(
-            private.listed_part('{}', p_nos[i:i + 1999]), private.listed_part('{}', p_earners[i:i + 1999]), private.listed_part('{}', p_teams[i:i + 1999])
+            private.listed_part('{}', p_nos[i:i + 1999]),
+            private.listed_part('{}', p_earners[i:i + 1999]),
+            private.listed_part(array(select o.user_id from private.positions as o where o.no = any(p_teams[i:i + 1999])), '{}')
         );
     end loop;
     return v_found;

@@ -1,7 +1,8 @@
 """P13: what grows with the members, from ten thousand to ten million; on request, `SIZES=10m make bench`.
 
-On each size a reconcile that finds nothing to repair, one approval, the dashboard, both ends of every
-administrator's list, and the bytes on disk; then the growth exponents. By hand on any sizes:
+On each size a reconcile that finds nothing to repair, a round of the ledger's sweep, one approval, the
+dashboard, both ends of every administrator's list, and the bytes on disk; then the growth exponents, and the
+sweep at ten million if they were not made. By hand on any sizes:
 
     STACK_ENV=.stack/env python -m tests.bench.bench_growth 10k 100k 300k
 """
@@ -16,13 +17,16 @@ from tests.bench.bench_screens import catch_up, measured
 from tests.bench.measure import LARGER, best_of, exponent, warm
 from tests.bench.network import make, size
 from tests.bench.report import exit_code, record
+from tests.bench.sweep import measured_round, record_minutes
 from tests.support.screens import CALLS, LISTED, Call, Screens
 
 SMALLEST = "10k"
+ASKED = "10m"
 RECONCILE, APPROVAL = "reconcile, nothing changed", "one approval, time on the processor"
+SWEEP = "a round of the ledger's sweep"
 MOST_EXPONENT = 0.1
-# A reconcile reads every member.
-MOST_EXPONENTS = {RECONCILE: 1.05}
+# These read every member.
+MOST_EXPONENTS = {RECONCILE: 1.05, SWEEP: 1.05}
 ROUNDS = 3
 
 
@@ -34,8 +38,8 @@ def screens_to_measure() -> Iterator[Call]:
             yield call
 
 
-def grown(text: str) -> dict[str, float]:
-    """Return the milliseconds of everything on one size, and record them with the bytes on disk."""
+def grown(text: str) -> tuple[dict[str, float], list[float]]:
+    """Return the milliseconds of everything on one size, and the seconds of each run of a sweep's round."""
     url = make(text)
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute("select pg_database_size(current_database())").fetchone()
@@ -55,7 +59,8 @@ def grown(text: str) -> dict[str, float]:
     for what, took in times.items():
         record("P13", f"{what}, {text}", took, "ms")
     record("P13", f"one approval, median, durable, {text}", cost.durable, "ms")
-    return times
+    runs = measured_round("P13", text, url)
+    return {**times, SWEEP: sum(runs) * 1000}, runs
 
 
 def main() -> int:
@@ -66,11 +71,19 @@ def main() -> int:
         return 0
     # The largest first: where it does not fit, nothing is begun.
     by_size = {text: grown(text) for text in reversed(sizes)}
-    for what in by_size[sizes[0]] if len(sizes) > 1 else ():
-        growth = exponent({text: times[what] for text, times in by_size.items()})
+    for what in by_size[sizes[0]][0] if len(sizes) > 1 else ():
+        growth = exponent({text: times[what] for text, (times, _) in by_size.items()})
         most = MOST_EXPONENTS.get(what, MOST_EXPONENT)
         what = f"growth {sizes[0]} to {sizes[-1]}, {what}"
         record("P13", what, growth, "exponent", f"at most {most}", growth <= most)
+    largest = sizes[-1]
+    if (more := size(ASKED) / size(largest)) > 1:
+        # As many runs, of as many times the members.
+        record_minutes(
+            "P13",
+            f"the worker's round, {ASKED} by those of {largest}",
+            [run * more for run in by_size[largest][1]],
+        )
     return exit_code()
 
 

@@ -309,7 +309,7 @@ insert into plants (batch, rule, kind, names, corruption, description) values
 (2, 'I04', 'members', '{freya}', $$ update public.transactions set user_id = user_id('loke') where transaction_type = 'withdrawal' and amount = -200 $$, 'a withdrawal in the journal of somebody else'),
 (2, 'I05', 'members', '{loke}', $$ update public.transactions set user_id = user_id('loke') where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a bonus of somebody else'),
 (2, 'I11', 'members', '{loke}', $$ update public.bonuses set user_id = user_id('loke') where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus paid to another member'),
-(2, 'I16', 'members', '{freya}', without('alter table public.withdrawals drop constraint withdrawals_amount_check', $$ update public.withdrawals set amount = 50 where amount = 100 $$), 'a payout out of range'),
+(3, 'I16', 'members', '{freya}', without('alter table public.withdrawals drop constraint withdrawals_amount_check', $$ update public.withdrawals set amount = 50 where amount = 100 $$), 'a payout out of range'),
 (3, 'I05', 'members', '{ask}', $$ update public.transactions set reference_id = gen_random_uuid() where transaction_type = 'deposit' and user_id = user_id('ask') $$, 'a deposit without a source'),
 (3, 'I05', 'members', '{freya}', $$ update public.transactions set reference_id = gen_random_uuid() where transaction_type = 'withdrawal' and amount = -200 $$, 'a withdrawal without a source'),
 (3, 'I11', 'members', '{ask}', $$ delete from public.bonuses where bonus_type = 'referral' and source_user_id = user_id('ask') $$, 'a bonus that was never written'),
@@ -616,6 +616,15 @@ select mended('I28', $$ update private.earning_days set pairing = pairing + 1 wh
 select mended('I28', $$ insert into private.earning_days (no, day, pairing) values (1000, '2026-01-01', 1) $$, 'earnings of nobody');
 select mended('I29', $$ update private.networks set members = members + 1 where no = position_no('freya') $$, 'a network');
 select mended('I30', $$ update private.team_days set funded = funded + 1 where no = position_no('freya') $$, 'a large team');
+-- The first positions have most of the large teams: a slice has those of its members, who are in no order.
+select tamper($$ update private.team_days set funded = funded + 1 where no = position_no('freya') $$);
+select is(
+    rules(private.check_networks(null, null, private.listed_part(array[user_id('freya')], '{}'))), 'I30', 'a large team is looked at with its member'
+);
+select is(
+    rules(private.check_networks(null, null, private.listed_part('{}', array[position_no('freya')]))), null, 'not with its position'
+);
+select tamper($$ update private.team_days set funded = funded - 1 where no = position_no('freya') $$);
 select mended('I41', $$ update private.positions set child_no = 9 where no = position_no('ask'); update private.positions set child_no = 1 where no = position_no('embla');
     update private.positions set child_no = 2 where no = position_no('ask') $$, 'the order of siblings');
 select mended('I43', $$ update public.deposits set reference_number = 'other' where user_id = user_id('ask') $$, 'a deposit');

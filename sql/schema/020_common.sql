@@ -63,6 +63,8 @@ begin
         when 'networks' then return 46;
         -- The income disclosure is published by one.
         when 'income_disclosure' then return 47;
+        -- A long ledger check runs once at a time; another one takes the last result.
+        when 'ledger_check' then return 52;
         -- With an email address: one login attempt on an administrator's account at a time.
         when 'login_to_account' then return 49;
         -- With a client address: one login attempt of an administrator from it at a time.

@@ -215,9 +215,9 @@ begin
     ),
 
     downline as (
-        select t.no as top_no, t.no, false as has_days from teams as t
+        select t.no as top_no, t.no, null::timestamptz as joined_at, false as has_days from teams as t
         union all
-        select b.top_no, c.no, coalesce(n.has_days, false)
+        select b.top_no, c.no, c.joined_at, coalesce(n.has_days, false)
         from downline as b
         inner join private.positions as c on b.no = c.referrer_no
         left join private.networks as n on c.no = n.no
@@ -226,10 +226,9 @@ begin
     ),
 
     found as (
-        select b.top_no, (p.created_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
+        -- I23 compares it with the profile.
+        select b.top_no, (b.joined_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
         from downline as b
-        inner join private.positions as o on b.no = o.no
-        inner join private.profiles as p on o.user_id = p.user_id
         where b.no <> b.top_no
         union all
         select b.top_no, (r.created_at at time zone 'UTC')::date, 0, 1
@@ -685,15 +684,15 @@ begin
         )
     union all
     -- I33 The source of a pairing is the child that completed the pair.
-    select 'I33', b.id::text, o.user_id, null
-    from private.pairs as q
-    inner join private.positions as o on q.owner_no = o.no
-    inner join public.bonuses as b on b.bonus_type = 'pairing' and q.owner_no = b.subject_no and q.pair_no = b.pair_number
-    inner join private.positions as l on q.left_no = l.no
-    inner join private.positions as r on q.right_no = r.no
+    -- The owner is not joined: with it pairs are looked up by owner alone, where a hub has hundreds of thousands.
+    select 'I33', b.id::text, (select o.user_id from private.positions as o where o.no = b.subject_no), null
+    from public.bonuses as b
+    inner join private.positions as l on b.subject_no = l.referrer_no and b.pair_number = l.pair_no and l.is_left and l.paid_cents > 0
+    inner join private.positions as r on b.subject_no = r.referrer_no and b.pair_number = r.pair_no and not r.is_left and r.paid_cents > 0
     where
-        b.amount_cents > 0 and b.source_user_id <> case when l.paid_order > r.paid_order then l.user_id else r.user_id end
-        and private.is_asked(p_part, q.owner_no);
+        b.bonus_type = 'pairing' and b.amount_cents > 0
+        and b.source_user_id <> case when l.paid_order > r.paid_order then l.user_id else r.user_id end
+        and private.is_asked(p_part, b.subject_no);
 end
 $$;
 comment on function private.bonus_violations(private.ledger_part) is

@@ -91,14 +91,14 @@ $$;
 comment on function private.is_swept() is 'Whether there are too many members to read the whole ledger each minute.';
 
 -- A fiftieth a minute leaves ten minutes of the hour for sums and for late runs. What takes longer than a run may is left
--- to the next: the worker gives up a statement after two minutes.
+-- to the next: a run ends within its minute, or the next minute's is left out.
 create function private.slice_size(out members integer, out entries bigint, out at_once integer, out at_most interval)
 language plpgsql stable set search_path = '' as $$
 begin
     members := pg_catalog.ceil(coalesce((select max(o.no) from private.positions as o), 0) / 50.0);
     entries := pg_catalog.ceil(coalesce((select max(l.id) from private.audit_log as l), 0) / 50.0);
     at_once := 5000;
-    at_most := interval '75 seconds';
+    at_most := interval '50 seconds';
 end
 $$;
 comment on function private.slice_size() is
@@ -359,7 +359,8 @@ end
 $$;
 comment on function private.last_slice() is 'Where the sweep goes on: its last slice, or the beginning of the next round.';
 
--- Ranges of the indexes, without a gap between them: what belongs to no member lies in one too.
+-- Ranges of the indexes, without a gap between them: what belongs to no member lies in one too. Members are looked at with
+-- their positions. The range of members has those without one, and whose large teams are looked at.
 create function private.next_part(p_slice private.ledger_slices, p_members integer) returns private.ledger_part
 language plpgsql stable set search_path = '' as $$
 declare
@@ -387,6 +388,36 @@ $$;
 comment on function private.next_part(private.ledger_slices, integer) is
 'As many members and positions from where the next run goes on; nobody where none is left.';
 
+create function private.placed_part(p_part private.ledger_part) returns private.ledger_part
+language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+begin
+    return row(
+        array(select o.user_id from private.positions as o where private.is_asked(p_part, o.no)) || array(
+            (
+                select p.user_id from private.profiles as p where private.is_asked(p_part, p.user_id)
+                union all
+                select t.user_id from public.transactions as t where private.is_asked(p_part, t.user_id)
+                union all
+                select b.user_id from public.bonuses as b where private.is_asked(p_part, b.user_id)
+                union all
+                select d.user_id from public.deposits as d where private.is_asked(p_part, d.user_id)
+                union all
+                select w.user_id from public.withdrawals as w where private.is_asked(p_part, w.user_id)
+                union all
+                select c.user_id from private.corrections as c where private.is_asked(p_part, c.user_id)
+                union all
+                select s.user_id from public.bot_subscriptions as s where private.is_asked(p_part, s.user_id)
+            )
+            except
+            select o.user_id from private.positions as o where private.is_asked(p_part, o.user_id)
+        ),
+        null, null, (p_part).nos, (p_part).first_no, (p_part).until_no
+    )::private.ledger_part;
+end
+$$;
+comment on function private.placed_part(private.ledger_part) is
+'These positions with their members, and those of these members who have none. Who joined together has rows side by side on the disk; in the order of ids each row would be a page of its own.';
+
 create function private.are_members_done(p_slice private.ledger_slices) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -409,7 +440,7 @@ begin
     for i in 1..v_size.members by v_size.at_once loop
         exit when private.are_members_done(v_slice) or (i > 1 and pg_catalog.clock_timestamp() > v_slice.seen_at + v_size.at_most);
         v_part := private.next_part(v_slice, least(v_size.members - i + 1, v_size.at_once));
-        v_found := v_found || private.check_part(v_part) || private.check_networks(v_part, v_part, v_part);
+        v_found := v_found || private.check_part(private.placed_part(v_part)) || private.check_networks(v_part, v_part, v_part);
         v_slice.next_user := v_part.until_user;
         v_slice.next_no := v_part.until_no;
     end loop;
@@ -522,8 +553,10 @@ declare
     v_sums boolean;
     v_rules jsonb;
 begin
-    -- One run at a time.
-    lock table private.ledger_slices in share row exclusive mode;
+    -- One run at a time. What waited for it would keep a worker from its other jobs.
+    if not pg_catalog.pg_try_advisory_xact_lock(private.lock_key('ledger_check')) then
+        return (select s.rules from private.ledger_check_state as s);
+    end if;
     v_slice := private.last_slice();
     v_sums := private.are_sums_due(v_slice);
     v_found := case when v_sums then private.check_sums() else private.check_slice() end;
@@ -569,7 +602,10 @@ declare
     v_seq bigint;
 begin
     select * into v_state from private.ledger_check_state;
-    if v_state.check_duration > interval '3 seconds' and private.is_recent(v_state.checked_at, v_state.check_duration * 9) then
+    if v_state.check_duration > interval '3 seconds' and (
+        private.is_recent(v_state.checked_at, v_state.check_duration * 9)
+        or not pg_catalog.pg_try_advisory_xact_lock(private.lock_key('ledger_check'))
+    ) then
         return v_state.rules;
     end if;
     perform private.take_changes();

@@ -30,6 +30,7 @@ LOCKS = {
     "audit": "select pg_advisory_xact_lock(private.lock_key('audit_log'))",
     "disclosure": "select pg_advisory_xact_lock(private.lock_key('income_disclosure'))",
     "reconcile": "select pg_advisory_xact_lock(private.lock_key('reconcile'))",
+    "ledger_check": "select pg_advisory_xact_lock(private.lock_key('ledger_check'))",
     "networks": "select pg_advisory_xact_lock(private.lock_key('networks'))",
     "receipt": "select pg_advisory_xact_lock(private.lock_key('receipt'), hashtext(%(receipt)s))",
     "request": "select pg_advisory_xact_lock(private.lock_key('request'), hashtext(%(request)s::uuid::text))",
@@ -406,6 +407,23 @@ def test_a_second_reconcile_leaves_it_to_the_first(scene: Scene) -> None:
         connection.execute("select private.reconcile_if_stale()")
         row = connection.execute("select ran_at from private.reconcile_state").fetchone()
         assert row == {"ran_at": None}
+
+
+def test_a_second_run_of_the_sweep_leaves_it_to_the_first(scene: Scene) -> None:
+    with held(scene, LOCKS["ledger_check"]), impatient(scene) as connection:
+        connection.execute("select private.check_ledger_in_parts()")
+        assert not connection.execute("select from private.ledger_slices").fetchall()
+
+
+def test_a_second_long_check_of_everything_leaves_it_to_the_first(scene: Scene) -> None:
+    with held(scene, LOCKS["ledger_check"]), impatient(scene) as connection:
+        connection.execute(
+            "update private.ledger_check_state set check_duration = '1 minute', checked_at = '2026-01-01'"
+        )
+        connection.execute("select private.check_whole_ledger()")
+        assert connection.execute(
+            "select from private.ledger_check_state where checked_at = '2026-01-01'"
+        ).fetchall()
 
 
 def test_mail_that_another_worker_holds_is_skipped(scene: Scene, owner: Owner) -> None:

@@ -17,7 +17,7 @@ from tests.bench.bench_screens import catch_up, measured
 from tests.bench.measure import LARGER, best_of, exponent, warm
 from tests.bench.network import make, size
 from tests.bench.report import exit_code, record
-from tests.bench.sweep import measured_round, record_minutes
+from tests.bench.sweep import measured_round, project
 from tests.support.screens import CALLS, LISTED, Call, Screens
 
 SMALLEST = "10k"
@@ -77,13 +77,8 @@ def main() -> int:
         what = f"growth {sizes[0]} to {sizes[-1]}, {what}"
         record("P13", what, growth, "exponent", f"at most {most}", growth <= most)
     largest = sizes[-1]
-    if (more := size(ASKED) / size(largest)) > 1:
-        # As many runs, of as many times the members.
-        record_minutes(
-            "P13",
-            f"the worker's round, {ASKED} by those of {largest}",
-            [run * more for run in by_size[largest][1]],
-        )
+    if (times := size(ASKED) / size(largest)) > 1:
+        project("P13", f"the worker's round, {ASKED} by the runs of {largest}", by_size[largest][1], times)
     return exit_code()
 
 

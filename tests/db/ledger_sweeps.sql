@@ -357,6 +357,27 @@ select is(
     (select string_agg(t.rule, ' ' order by t.rule) from private.rule_texts() as t where t.rule not in (select rule from plants) and t.rule <> 'I26'), null,
     'no rule without a corruption'
 );
+-- A round looks at members with their positions, and at what is of nobody who has one.
+create temporary table nobodies as
+select n.name, gen_random_uuid() as user_id
+from unnest(array[
+    'private.profiles', 'public.transactions', 'public.bonuses', 'public.deposits', 'public.withdrawals', 'private.corrections', 'public.bot_subscriptions'
+]) as n (name);
+select ok(
+    (select bool_and(a.parts = 1) from (
+        select (select count(*) from parts(n) as p where o.user_id = any((private.placed_part(p)).users)) as parts
+        from generate_series(1, 4) as n cross join private.positions as o
+    ) as a), 'every member is looked at in one part of a round'
+);
+select is(
+    (select sum(cardinality((private.placed_part(p)).users)) from parts(2) as p), (select count(*) from private.positions), 'and nobody else'
+);
+select tamper(string_agg(format('update %1$s set user_id = %2$L where ctid = (select min(ctid) from %1$s)', n.name, n.user_id), ';')) from nobodies as n;
+select is(
+    (select string_agg(n.name, ' ' order by n.name) from nobodies as n where 1 <> (
+        select count(*) from parts(2) as p where n.user_id = any((private.placed_part(p)).users)
+    )), null, 'a row of nobody is in one part too'
+);
 
 select broken_chain($$ update private.audit_log set actor = 'system' where action = 'withdrawal.approved' $$, 'an edited entry');
 select broken_chain($$ delete from private.audit_log where action = 'withdrawal.approved' $$, 'an entry that is not there');

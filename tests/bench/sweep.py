@@ -60,6 +60,10 @@ def _seconds_of_runs(url: str) -> list[float]:
             taken.append(time.perf_counter() - started)
             assert found
             assert found[0].keys() <= LEFT, found
+            # Or each run would look at them again.
+            connection.execute(
+                "update private.alarms set ended_at = clock_timestamp() where ended_at is null"
+            )
         connection.rollback()
     return taken
 

@@ -13,6 +13,8 @@ truncate
     private.flow_deltas, private.network_deltas, private.coverage_days, private.income_disclosures, private.ledger_changes,
     private.ledger_slices
 restart identity cascade;
+-- The chain begins anew too.
+update private.ledger_check_state set anchored_seq = null, anchored_hash = null, seen_seq = null;
 create temporary table members (
     no integer, referrer_no integer, child_no integer, children integer, depth integer, jump_no integer, joined bigint,
     username text, display_name text, bought integer[], cash_in boolean, pending boolean, rejected boolean

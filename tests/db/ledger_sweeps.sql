@@ -84,7 +84,7 @@ begin
 end
 $$;
 create function actors.last_user() returns uuid language sql stable security definer as $$
-    select p.user_id from private.profiles as p order by p.user_id desc limit 1
+    select o.user_id from private.positions as o order by o.no desc limit 1
 $$;
 create function actors.plan(p_query text) returns text language plpgsql as $$
 declare

@@ -20,6 +20,8 @@ comment on column private.networks.direct_cents is 'Packages of the direct refer
 comment on column private.networks.direct_funded is 'Number of funded direct referrals, rolled up.';
 comment on column private.networks.has_days is 'A large team: private.team_days has its growth by day.';
 alter table private.networks enable row level security;
+-- A few thousand of millions, which the ledger checks look for.
+create index networks_large_team_idx on private.networks (no) where has_days;
 
 create table private.network_deltas (
     id bigint generated always as identity,

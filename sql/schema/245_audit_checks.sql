@@ -131,6 +131,9 @@ comment on view private.money_audit_entries is 'The entries that private.due_aud
 create function private.audit_discrepancies(p_objects uuid[] default null)
 returns table (rule text, object text, user_id uuid, details jsonb)
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+declare
+    -- They are few, and would be looked for among all withdrawals for each kind of entry.
+    v_withdrawals uuid[] := array(select w.id from public.withdrawals as w where w.id = any(p_objects));
 begin
     return query
     select
@@ -140,7 +143,7 @@ begin
         pg_catalog.jsonb_build_object('entry', e.id, 'says', e.facts, 'is', d.facts)
     from (
         select a.* from private.due_audit_entries as a
-        where p_objects is null or a.object_id = any(p_objects)
+        where p_objects is null or a.object_id = any(case a.object_type when 'withdrawal' then v_withdrawals else p_objects end)
     ) as d
     full join (
         select a.* from private.money_audit_entries as a

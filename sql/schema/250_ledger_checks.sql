@@ -205,7 +205,9 @@ begin
     return query
     with recursive teams as materialized (
         (
-            select n.no from private.networks as n inner join private.positions as o on n.no = o.no
+            select n.no from private.networks as n
+            -- From the large teams, which are few: a range of ids is estimated as one member.
+            cross join lateral (select p.user_id from private.positions as p where p.no = n.no offset 0) as o
             where n.has_days and private.is_asked(p_part, o.user_id)
             order by pg_catalog.random() limit case when private.is_everybody(p_part) then p_teams end
         )
@@ -215,25 +217,26 @@ begin
     ),
 
     downline as (
-        select t.no as top_no, t.no, null::timestamptz as joined_at, false as has_days from teams as t
+        select t.no as top_no, t.no, null::timestamptz as joined_at, true as has_children, false as is_funded, false as has_days
+        from teams as t
         union all
-        select b.top_no, c.no, c.joined_at, coalesce(n.has_days, false)
+        select b.top_no, c.no, c.joined_at, c.children > 0, c.paid_cents > 0, n.no is not null
         from downline as b
         inner join private.positions as c on b.no = c.referrer_no
-        left join private.networks as n on c.no = n.no
+        left join private.networks as n on c.no = n.no and n.has_days
         -- A large team within it has its own days, checked separately.
-        where not b.has_days
+        where b.has_children and not b.has_days
     ),
 
     found as (
-        -- I23 compares it with the profile.
+        -- I23 compares it with the profile and the direct referrals, I11 the bonuses with who is funded.
         select b.top_no, (b.joined_at at time zone 'UTC')::date as day, 1 as members, 0 as funded
         from downline as b
         where b.no <> b.top_no
         union all
         select b.top_no, (r.created_at at time zone 'UTC')::date, 0, 1
         from downline as b inner join public.bonuses as r on r.bonus_type = 'referral' and b.no = r.subject_no and r.amount > 0
-        where b.no <> b.top_no
+        where b.is_funded
         union all
         select b.top_no, d.day, d.members, d.funded from downline as b inner join private.team_days as d on b.no = d.no where b.has_days
         union all
@@ -252,6 +255,7 @@ comment on function private.team_day_discrepancies(integer, private.ledger_part)
 -- The rules. Each function has those that look at the same rows, and takes whose (155_ledger_parts.sql): null for
 -- everybody's, or the members whom a sweep or a change names. So a rule is written once, and what it says of one member
 -- depends on no other member's being looked at. With null, tables are read from end to end, otherwise by their indexes.
+-- A part that names members names their positions too.
 
 -- Whose sums differ is found without a nested loop: a range within one step of a histogram is estimated as one member, and
 -- the sums of each would be searched for in a list. Their own function, for views of what is rare are better looked up.
@@ -345,7 +349,7 @@ begin
             on p.user_id = s.user_id
         left join (
             select n.* from private.positions as n
-            where private.is_asked(p_part, n.user_id)
+            where private.is_asked(p_part, n.no)
         ) as o
             on p.user_id = o.user_id
         left join journal as j on p.user_id = j.user_id
@@ -451,8 +455,14 @@ create function private.journal_violations(p_part private.ledger_part) returns t
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
     return query
+    with entries as materialized (
+        select t.id, t.user_id, t.transaction_type, t.reference_id, t.amount, t.status, t.decision_no, t.created_at
+        from public.transactions as t
+        where private.is_asked(p_part, t.user_id)
+    ),
+
     -- Sources and journal rows that do not match. A row is its source's when it is of the same member.
-    with bonus_entries as materialized (
+    bonus_entries as materialized (
         select
             b.id as source_id,
             coalesce(b.user_id, j.user_id) as user_id,
@@ -470,8 +480,8 @@ begin
                 t.user_id,
                 coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount,
                 (min(array[t.decision_no, (extract(epoch from t.created_at) * 1000000)::bigint]))[2] as first_at
-            from public.transactions as t
-            where t.transaction_type = 'bonus' and private.is_asked(p_part, t.user_id)
+            from entries as t
+            where t.transaction_type = 'bonus'
             group by t.reference_id, t.user_id
         ) as j on b.id = j.reference_id and b.user_id = j.user_id
         where b.id is null or coalesce(j.amount, 0) <> b.amount or j.first_at <> extract(epoch from b.created_at) * 1000000
@@ -496,8 +506,7 @@ begin
             where private.is_asked(p_part, s.user_id)
         ) as d
         full join (
-            select * from public.transactions as j
-            where j.transaction_type = 'deposit' and private.is_asked(p_part, j.user_id)
+            select * from entries as j where j.transaction_type = 'deposit'
         ) as t on d.id = t.reference_id and d.user_id = t.user_id
         where (t.amount::numeric, t.decision_no, t.status::text, t.created_at) is distinct from (
             d.amount::numeric,
@@ -526,8 +535,7 @@ begin
             where private.is_asked(p_part, s.user_id)
         ) as w
         full join (
-            select * from public.transactions as j
-            where j.transaction_type = 'withdrawal' and private.is_asked(p_part, j.user_id)
+            select * from entries as j where j.transaction_type = 'withdrawal'
         ) as t on w.id = t.reference_id and w.user_id = t.user_id
         where (t.amount::numeric, t.decision_no, t.status::text, t.created_at) is distinct from (
             -w.amount::numeric,
@@ -566,7 +574,7 @@ begin
         union all
         select t.id, t.reference_id, t.user_id
         from bonus_entries as b
-        inner join public.transactions as t
+        inner join entries as t
             on t.transaction_type = 'bonus' and b.reference_id = t.reference_id and b.user_id = t.user_id
         where b.source_id is null
     ) as o
@@ -578,8 +586,8 @@ begin
     union all
     -- I06 One journal row per deposit and withdrawal.
     select 'I06', t.reference_id::text, t.user_id, null
-    from public.transactions as t
-    where t.transaction_type <> 'bonus' and private.is_asked(p_part, t.user_id)
+    from entries as t
+    where t.transaction_type <> 'bonus'
     group by t.transaction_type, t.reference_id, t.user_id
     having count(*) > 1
     union all
@@ -698,34 +706,80 @@ $$;
 comment on function private.bonus_violations(private.ledger_part) is
 'Rules about the bonuses that these members (null: all) earn or are at their positions the subject of. I10 to I12, I16, I33.';
 
+create function private.is_decision_wrong(
+    p_status public.request_status, p_decided_at timestamptz, p_decided_by uuid, p_notes text
+) returns boolean
+language sql immutable parallel safe as $$
+    select (p_status = 'pending') <> (p_decided_at is null)
+        or (p_status = 'pending' and p_decided_by is not null)
+        or (p_status <> 'pending' and p_decided_by is null and coalesce(p_notes, '') not in ('Cancelled by the member', 'Account closed'))
+$$;
+comment on function private.is_decision_wrong(public.request_status, timestamptz, uuid, text) is
+'Whether a request is pending with a decision, or decided without a time, or without a decider although no member''s cancellation or closed account explains it.';
+
 create function private.request_violations(p_part private.ledger_part) returns table (rule text, object text, user_id uuid, details jsonb)
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
     return query
+    with wrong_deposits as materialized (
+        select f.*
+        from (
+            select
+                d.id,
+                d.user_id,
+                d.amount not between 1 and 10000000 as wrong_amount,
+                private.is_decision_wrong(d.status, d.decided_at, d.decided_by, d.admin_notes) as wrong_decision,
+                (
+                    o.owner_id is distinct from d.user_id::text or pg_catalog.split_part(r.name, '/', 1) <> d.user_id::text
+                    or o.metadata ->> 'eTag' is distinct from r.etag
+                ) as wrong_receipt,
+                k.key is null as lacks_keys
+            from public.deposits as d
+            left join private.deposit_receipts as r on d.id = r.deposit_id
+            left join storage.objects as o on o.bucket_id = 'receipts' and r.name = o.name
+            left join private.deposit_keys as k on d.id = k.deposit_id and d.reference_key = k.key
+            where private.is_asked(p_part, d.user_id)
+        ) as f
+        where f.wrong_amount or f.wrong_decision or f.wrong_receipt or f.lacks_keys
+    ),
+
+    wrong_withdrawals as materialized (
+        select f.*
+        from (
+            select
+                w.id,
+                w.user_id,
+                w.amount not between 100 and 10000000 as wrong_amount,
+                private.is_decision_wrong(w.status, w.decided_at, w.decided_by, w.admin_notes) as wrong_decision
+            from public.withdrawals as w
+            where private.is_asked(p_part, w.user_id)
+        ) as f
+        where f.wrong_amount or f.wrong_decision
+    )
+
     -- I16 Amounts are finite and in range; bonus_violations has the bonuses.
-    select 'I16', d.id::text, d.user_id, null::jsonb
-    from public.deposits as d
-    where d.amount not between 1 and 10000000 and private.is_asked(p_part, d.user_id)
-    union all
-    select 'I16', w.id::text, w.user_id, null
-    from public.withdrawals as w
-    where w.amount not between 100 and 10000000 and private.is_asked(p_part, w.user_id)
+    select 'I16', r.id::text, r.user_id, null::jsonb
+    from (
+        select d.id, d.user_id
+        from wrong_deposits as d
+        where d.wrong_amount
+        union all
+        select w.id, w.user_id
+        from wrong_withdrawals as w
+        where w.wrong_amount
+    ) as r
     union all
     -- I17 Decided rows have a time and a decider; a member's own cancellation and a closed account have no decider.
     select 'I17', r.id::text, r.user_id, null
     from (
-        select d.id, d.user_id, d.status, d.decided_at, d.decided_by, d.admin_notes
-        from public.deposits as d
-        where private.is_asked(p_part, d.user_id)
+        select d.id, d.user_id
+        from wrong_deposits as d
+        where d.wrong_decision
         union all
-        select w.id, w.user_id, w.status, w.decided_at, w.decided_by, w.admin_notes
-        from public.withdrawals as w
-        where private.is_asked(p_part, w.user_id)
+        select w.id, w.user_id
+        from wrong_withdrawals as w
+        where w.wrong_decision
     ) as r
-    where
-        (r.status = 'pending') <> (r.decided_at is null)
-        or (r.status = 'pending' and r.decided_by is not null)
-        or (r.status <> 'pending' and r.decided_by is null and coalesce(r.admin_notes, '') not in ('Cancelled by the member', 'Account closed'))
     union all
     -- I19 A transfer is approved once.
     select 'I19', t.deposit_id::text, t.user_id, null
@@ -734,15 +788,8 @@ begin
     union all
     -- I20 The receipt exists, in the member's folder, owned by the member, and is the file that was sent.
     select 'I20', d.id::text, d.user_id, null
-    from public.deposits as d
-    left join private.deposit_receipts as r on d.id = r.deposit_id
-    left join storage.objects as o on o.bucket_id = 'receipts' and r.name = o.name
-    where
-        (
-            o.owner_id is distinct from d.user_id::text or pg_catalog.split_part(r.name, '/', 1) <> d.user_id::text
-            or o.metadata ->> 'eTag' is distinct from r.etag
-        )
-        and private.is_asked(p_part, d.user_id)
+    from wrong_deposits as d
+    where d.wrong_receipt
     union all
     -- I24 One active or suspended subscription per member and bot.
     select 'I24', min(s.id::text), s.user_id, null
@@ -753,9 +800,8 @@ begin
     union all
     -- I31 A deposit has its keys: without them I19 is blind.
     select 'I31', d.id::text, d.user_id, null
-    from public.deposits as d
-    left join private.deposit_keys as k on d.id = k.deposit_id and d.reference_key = k.key
-    where k.key is null and private.is_asked(p_part, d.user_id);
+    from wrong_deposits as d
+    where d.lacks_keys;
 end
 $$;
 comment on function private.request_violations(private.ledger_part) is
@@ -772,6 +818,7 @@ begin
                 p.id,
                 p.user_id,
                 o.no,
+                o.no is null as lacks_position,
                 p.depth <> coalesce(s.depth + 1, 0) as wrong_depth,
                 s.created_at >= p.created_at as older_than_referrer,
                 (r.user_id is distinct from s.user_id)
@@ -779,8 +826,15 @@ begin
                 or o.package_cents <> p.package_value * 100
                 or o.paid_cents <> case when p.cash_in_amount >= p.package_value then p.package_value * 100 else 0 end
                 or ((o.children, o.children) is distinct from (coalesce(c.children, 0)::integer, coalesce(c.last, 0))) as wrong_place
-            from private.positions as o
-            inner join private.profiles as p on o.user_id = p.user_id
+            from (
+                select m.* from private.profiles as m
+                where private.is_asked(p_part, m.user_id)
+            ) as p
+            left join (
+                select n.* from private.positions as n
+                where private.is_asked(p_part, n.no)
+            ) as o
+                on p.user_id = o.user_id
             left join private.profiles as s on p.referrer_id = s.id
             left join private.positions as r on o.referrer_no = r.no
             left join (
@@ -792,9 +846,8 @@ begin
                 where c.referrer_no is not null and private.is_asked(p_part, c.referrer_no)
                 group by c.referrer_no
             ) as c on o.no = c.referrer_no
-            where private.is_asked(p_part, o.no)
         ) as l
-        where l.wrong_depth or l.older_than_referrer or l.wrong_place
+        where l.lacks_position or l.wrong_depth or l.older_than_referrer or l.wrong_place
     )
 
     -- I14 A member's depth is the referrer's plus one, a root's 0: so there is no cycle.
@@ -820,11 +873,11 @@ begin
     -- I23 Child numbers are unique and have no gap, and a position has the member's package.
     select 'I23', l.no::text, l.user_id, null
     from places as l
-    where l.wrong_place
+    where l.wrong_place and not l.lacks_position
     union all
     select 'I23', p.id::text, p.user_id, null
-    from private.profiles as p left join private.positions as o on p.user_id = o.user_id
-    where o.no is null and private.is_asked(p_part, p.user_id)
+    from places as p
+    where p.lacks_position and not exists (select 1 from private.positions as o where o.user_id = p.user_id)
     union all
     -- I41 Direct referrals are numbered in the order of joining, which decides who is paired with whom.
     select 'I41', s.no::text, o.user_id, null
@@ -833,7 +886,7 @@ begin
 end
 $$;
 comment on function private.place_violations(private.ledger_part) is
-'Rules about the places of these members (null: all) in the tree, and of their direct referrals; of members at these positions, but for names and for members without one. I14, I15, I18, I23, I41.';
+'Rules about the places of these members (null: all) in the tree, and of their direct referrals. I14, I15, I18, I23, I41.';
 
 create function private.network_violations(
     p_networks private.ledger_part, p_earners private.ledger_part, p_teams private.ledger_part

@@ -20,7 +20,7 @@ comment on column private.networks.direct_cents is 'Packages of the direct refer
 comment on column private.networks.direct_funded is 'Number of funded direct referrals, rolled up.';
 comment on column private.networks.has_days is 'A large team: private.team_days has its growth by day.';
 alter table private.networks enable row level security;
--- A few thousand of millions, which the ledger checks look for.
+-- The ledger checks look for the large teams: a few thousand among millions of members.
 create index networks_large_team_idx on private.networks (no) where has_days;
 
 create table private.network_deltas (

@@ -132,7 +132,7 @@ create function private.audit_discrepancies(p_objects uuid[] default null)
 returns table (rule text, object text, user_id uuid, details jsonb)
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 declare
-    -- They are few, and would be looked for among all withdrawals for each kind of entry.
+    -- Most requests are deposits: their ids would be looked for among the withdrawals once for each kind of entry.
     v_withdrawals uuid[] := array(select w.id from public.withdrawals as w where w.id = any(p_objects));
 begin
     return query

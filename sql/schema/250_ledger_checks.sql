@@ -206,7 +206,7 @@ begin
     with recursive teams as materialized (
         (
             select n.no from private.networks as n
-            -- From the large teams, which are few: a range of ids is estimated as one member.
+            -- The large teams first, which are few: the offset keeps the planner from reading all members of a range of ids.
             cross join lateral (select p.user_id from private.positions as p where p.no = n.no offset 0) as o
             where n.has_days and private.is_asked(p_part, o.user_id)
             order by pg_catalog.random() limit case when private.is_everybody(p_part) then p_teams end
@@ -255,7 +255,7 @@ comment on function private.team_day_discrepancies(integer, private.ledger_part)
 -- The rules. Each function has those that look at the same rows, and takes whose (155_ledger_parts.sql): null for
 -- everybody's, or the members whom a sweep or a change names. So a rule is written once, and what it says of one member
 -- depends on no other member's being looked at. With null, tables are read from end to end, otherwise by their indexes.
--- A part that names members names their positions too.
+-- A part that names members names their positions too: a rule may look for these by member or by number.
 
 -- Whose sums differ is found without a nested loop: a range within one step of a histogram is estimated as one member, and
 -- the sums of each would be searched for in a list. Their own function, for views of what is rare are better looked up.
@@ -875,9 +875,10 @@ begin
     from places as l
     where l.wrong_place and not l.lacks_position
     union all
-    select 'I23', p.id::text, p.user_id, null
-    from places as p
-    where p.lacks_position and not exists (select 1 from private.positions as o where o.user_id = p.user_id)
+    select 'I23', l.id::text, l.user_id, null
+    from places as l
+    -- None in this part, and none anywhere.
+    where l.lacks_position and not exists (select 1 from private.positions as o where o.user_id = l.user_id)
     union all
     -- I41 Direct referrals are numbered in the order of joining, which decides who is paired with whom.
     select 'I41', s.no::text, o.user_id, null

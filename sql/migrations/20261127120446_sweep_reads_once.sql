@@ -1,5 +1,5 @@
 -- The ledger checks read what several rules ask about once, and look for large teams where those are: with six million
--- members a part of a round takes a quarter less time, and that of everybody no more.
+-- members a slice takes a quarter less time.
 SET local check_function_bodies = off;
 
 CREATE OR REPLACE FUNCTION private.audit_discrepancies (
@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION private.audit_discrepancies (
   SET search_path TO ''
   AS $function$
 declare
-    -- They are few, and would be looked for among all withdrawals for each kind of entry.
+    -- Most requests are deposits: their ids would be looked for among the withdrawals once for each kind of entry.
     v_withdrawals uuid[] := array(select w.id from public.withdrawals as w where w.id = any(p_objects));
 begin
     return query
@@ -443,9 +443,10 @@ begin
     from places as l
     where l.wrong_place and not l.lacks_position
     union all
-    select 'I23', p.id::text, p.user_id, null
-    from places as p
-    where p.lacks_position and not exists (select 1 from private.positions as o where o.user_id = p.user_id)
+    select 'I23', l.id::text, l.user_id, null
+    from places as l
+    -- None in this part, and none anywhere.
+    where l.lacks_position and not exists (select 1 from private.positions as o where o.user_id = l.user_id)
     union all
     -- I41 Direct referrals are numbered in the order of joining, which decides who is paired with whom.
     select 'I41', s.no::text, o.user_id, null
@@ -574,7 +575,7 @@ begin
     with recursive teams as materialized (
         (
             select n.no from private.networks as n
-            -- From the large teams, which are few: a range of ids is estimated as one member.
+            -- The large teams first, which are few: the offset keeps the planner from reading all members of a range of ids.
             cross join lateral (select p.user_id from private.positions as p where p.no = n.no offset 0) as o
             where n.has_days and private.is_asked(p_part, o.user_id)
             order by pg_catalog.random() limit case when private.is_everybody(p_part) then p_teams end

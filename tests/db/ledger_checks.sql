@@ -143,6 +143,8 @@ select plant('I27', $$ update private.flow_deltas set day = day - 1 where withdr
 select plant('I27', $$ insert into private.flow_days (day, withdrawals) values ('2020-01-01', 5) $$, 'a day on which nothing went out');
 -- Kept days and sums, with changes that no roll-up has seen yet and a team large enough to have days of its own.
 select jobs.roll_up_networks();
+select private.backfill_team_days(array[position_no('ymir')], 1);
+select is_empty('select * from private.team_day_discrepancies(20)', 'a large team is walked to its last member');
 select private.backfill_team_days(array[position_no('ymir'), position_no('freya')], 2);
 select pays('embla', 1000);
 select is(broken(), null, 'kept days and sums are good before a roll-up and after it');

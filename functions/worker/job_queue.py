@@ -3,12 +3,15 @@
 import asyncio
 import logging
 import time
+from datetime import datetime
 from importlib import resources
 from importlib.resources.abc import Traversable
 
 import psycopg
 from procrastinate import App, PsycopgConnector
-from procrastinate.jobs import DEFAULT_QUEUE
+from procrastinate.exceptions import UniqueViolation
+from procrastinate.jobs import DEFAULT_QUEUE, Job
+from procrastinate.manager import QUEUEING_LOCK_CONSTRAINT, JobManager
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
@@ -121,9 +124,39 @@ async def _record(connection: psycopg.AsyncConnection[TupleRow], names: list[str
     await connection.execute("insert into applied_migrations (name) select unnest(%s::text[])", [names])
 
 
+class RetryingJobManager(JobManager):
+    """Lets a job be tried again while another of its task waits.
+
+    One of each task may wait, so procrastinate rejects the second try and leaves the job as under way: what
+    waits for its lock would do so for ever.
+    """
+
+    async def retry_job(
+        self,
+        job: Job,
+        retry_at: datetime | None = None,
+        priority: int | None = None,
+        queue: str | None = None,
+        lock: str | None = None,
+    ) -> None:
+        """Queue a job again, in the place of the one that waits: it knows how often it was tried."""
+        while True:
+            try:
+                await super().retry_job(job, retry_at, priority, queue, lock)
+            except UniqueViolation as error:
+                if error.constraint_name != QUEUEING_LOCK_CONSTRAINT:
+                    raise
+                for waiting in await self.list_jobs_async(queueing_lock=job.queueing_lock, status="todo"):
+                    assert waiting.id
+                    await self.cancel_job_by_id_async(waiting.id, delete_job=True)
+            else:
+                return
+
+
 def make_queue() -> App:
     """Return the application that queues and runs jobs; open it with the pool."""
     app = App(connector=PsycopgConnector())
+    app.job_manager = RetryingJobManager(app.connector)
     app.add_tasks_from(blueprint, namespace="product")
     return app
 

@@ -90,6 +90,23 @@ def test_an_alarm_arrives_signed_and_is_sent_again_until_it_is_taken(
     assert len(receiver.received) == 2
 
 
+@pytest.mark.alone
+def test_a_message_whose_receiver_fails_slowly_is_sent_again(
+    receiver: Receiver, alarm: str, owner: Owner
+) -> None:
+    """Meanwhile the next job waits for the one that sends."""
+    jobs = "procrastinate.procrastinate_jobs"
+    waiting = f"select from {jobs} where queueing_lock = 'send_webhooks' and status = 'todo'"
+    receiver.held.clear()
+    receiver.statuses = [500]
+    owner.execute("select private.announce_alarms()")
+    until(lambda: receiver.received and owner.execute(waiting).fetchall())
+    receiver.held.set()
+    until(lambda: len(receiver.received) == 2, 60)
+    first, second = receiver.received
+    assert first.body == second.body
+
+
 def webhooks_of(stack: Stack, pool: Any = None, **own: Any) -> Webhooks:
     """Return the sender with settings of the test's own."""
     settings: WorkerSettings = worker_settings(stack, Path("unused"))

@@ -121,6 +121,22 @@ def test_a_job_of_the_schedule_is_queued_and_begun_once(
     assert database.execute(f"{begun} having count(*) > 1").fetchall() == []
 
 
+def test_what_a_dead_worker_left_is_done_though_another_of_its_task_waits(
+    database: Database, start: Callable[..., None]
+) -> None:
+    dead, _ = database.execute(
+        "insert into procrastinate.procrastinate_jobs (queue_name, task_name, lock, queueing_lock, status)"
+        " select 'default', 'product:send_webhooks', 'send_webhooks', 'send_webhooks', s"
+        " from unnest(array['doing', 'todo']::procrastinate.procrastinate_job_status[]) as s returning id"
+    ).fetchall()
+    start()
+    left = "select count(*) from procrastinate.procrastinate_jobs where lock = 'send_webhooks'"
+    until(lambda: not number(database, left))
+    begun = "select job_id, attempts from procrastinate.test_log where step = 'doing' and task like %s"
+    # Not the one that waited: it does not know how often it was tried.
+    assert database.execute(begun, ["%send_webhooks"]).fetchall() == [(*dead, 1)]
+
+
 def test_an_email_is_sent_once(database: Database, start: Callable[..., None], mail: MailServer) -> None:
     for _ in range(2):
         start()

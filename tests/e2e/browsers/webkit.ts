@@ -40,6 +40,8 @@ function connect(port: number): Promise<WebDriver> {
 /** Whether an element could be clicked by now: it may still be moving, or be drawn anew. */
 async function pressed(element: WebElement): Promise<boolean> {
   try {
+    // The driver sometimes scrolls nothing into the window after another press, however often it is asked.
+    await element.getDriver().executeScript('arguments[0].scrollIntoView({ block: "center" })', element)
     await element.click()
     return true
   } catch (failure) {

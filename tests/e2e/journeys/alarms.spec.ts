@@ -56,6 +56,12 @@ test('a wrong figure stops decisions about its member until a super administrato
     await expect(row).toContainText('Acknowledged: decisions go on until it changes')
     await expect(row).toContainText('A figure of the journey.')
 
+    await page.goto('/admin/dashboard')
+    await expect(
+      page.getByText('The ledger checks found one problem, which is acknowledged. Last run'),
+    ).toBeVisible()
+    await expect(banner).toHaveCount(0)
+
     await page.goto(`/admin/withdrawals?q=${person.username}`)
     await approve.click()
     await dialog.getByRole('button', { name: 'Approve $100.00' }).click()
@@ -64,6 +70,8 @@ test('a wrong figure stops decisions about its member until a super administrato
     checkAfter(miscount('- 1'))
   }
   const page = await context.newPage()
+  await page.goto('/admin/dashboard')
+  await expect(page.getByText('The ledger checks found nothing wrong. Last run')).toBeVisible()
   await page.goto('/admin/alarms')
   const over = page.getByRole('list', { name: 'Alarms that are over' }).getByRole('listitem')
   await expect(over.filter({ hasText: person.username })).toContainText('A figure of the journey.')

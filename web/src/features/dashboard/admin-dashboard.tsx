@@ -18,6 +18,7 @@ import { adminStatsQuery, flowsQuery } from './admin-api'
 import { CoverageCard } from './admin-coverage'
 import { FinancialFigures, OverviewFigures, UserFigures } from './admin-figures'
 import { FlowsCard } from './admin-flows'
+import { LedgerState } from './admin-ledger'
 import { OldestRequests } from './admin-oldest'
 import { RecentTransactions } from './admin-recent'
 
@@ -93,9 +94,14 @@ export function AdminDashboard() {
         <Region
           query={overview}
           errorText="Failed to load dashboard data"
-          skeleton={<Skeleton className="h-20 rounded-card" />}
+          skeleton={<Skeleton className="mb-8 h-20 rounded-card" />}
         >
-          {(data) => <OldestRequests oldest={data.oldest_pending} />}
+          {(data) => (
+            <>
+              <OldestRequests oldest={data.oldest_pending} />
+              <LedgerState overview={data} />
+            </>
+          )}
         </Region>
       </div>
       <Tabs

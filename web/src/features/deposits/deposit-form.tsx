@@ -76,7 +76,8 @@ export function DepositForm(props: DepositFormProps) {
               autoComplete="off"
               autoCapitalize="none"
               spellCheck={false}
-              className="min-h-11 resize-none font-mono break-all md:text-body"
+              // A browser whose fields do not grow with their text has the room of a transaction hash from the start.
+              className="min-h-11 resize-none font-mono break-all not-supports-[field-sizing:content]:min-h-24 md:text-body md:not-supports-[field-sizing:content]:min-h-18"
             />
           )}
         </Field>

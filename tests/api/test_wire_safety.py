@@ -282,3 +282,21 @@ def test_a_character_that_cannot_be_stored(
 ) -> None:
     response = until_served(lambda: super_admin.function(name, body))
     assert (response.status_code, response.json()["code"]) == (400, "invalid_input"), response.text
+
+
+@pytest.mark.threat("T126")
+def test_a_long_body_with_a_rejected_token_costs_no_other_client_a_request(member: Member) -> None:
+    """PostgREST hangs up after it, and writes are sent once."""
+    path = "/rest/v1/rpc/get_notifications"
+
+    def reject(_: int) -> int:
+        headers = {"authorization": "Bearer not.a.token"}
+        return member.http.post(path, headers=headers, json={"x": "x" * 20_000}).status_code
+
+    def ask(_: int) -> int:
+        return member.http.post(path, json={}).status_code
+
+    with ThreadPoolExecutor(12) as crowd:
+        rejected = crowd.map(reject, range(600))
+        asked = crowd.map(ask, range(300))
+        assert (set(rejected), set(asked)) == ({401}, {200})

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -97,13 +98,17 @@ def test_a_place_that_becomes_free_soon_is_taken(gateway: Gateway) -> None:
 
 
 @pytest.mark.threat("T126")
-@pytest.mark.parametrize(("service", "asked"), [(name, name == "storage") for name in PLACES], ids=PLACES)
-def test_a_service_is_asked_when_the_body_is_here(gateway: Gateway, service: str, asked: bool) -> None:
+@pytest.mark.parametrize(
+    ("service", "length"),
+    [*(pytest.param(name, 1000, id=name) for name in PLACES), pytest.param("rest", 10_000, id="rest-long")],
+)
+def test_a_service_is_asked_when_the_body_is_here(gateway: Gateway, service: str, length: int) -> None:
     """Slow bodies take no place. Storage asks first who sends it."""
+    asked = service == "storage"
     path = f"/{service}/v1/unfinished"
     with _connected(gateway) as connection:
         connection.sendall(
-            f"POST {path} HTTP/1.1\r\nHost: x\r\n{WHO}Content-Length: 1000\r\n\r\nsome".encode()
+            f"POST {path} HTTP/1.1\r\nHost: x\r\n{WHO}Content-Length: {length}\r\n\r\nsome".encode()
         )
         arrived = _until(lambda: "/unfinished" in gateway.upstream.arrived, 5 if asked else 0.3)
     gateway.upstream.arrived.clear()
@@ -400,12 +405,40 @@ def test_an_idle_connection_to_a_service_ends_before_the_service_ends_it(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     def shorten(text: str) -> str:
-        return text.replace("keepalive 20s", "keepalive 1s")
+        return re.sub(r"(import upstream \d+) 20s", r"\1 1s", text)
 
     with running(tmp_path_factory.mktemp("idle"), shorten) as gateway:
         assert gateway.http.get("/functions/v1/idle").status_code == 200
         assert "/idle" not in gateway.upstream.ended
         assert _until(lambda: "/idle" in gateway.upstream.ended)
+
+
+# What PostgREST reads to its end, whether or not it rejects the token: 8 kB at most.
+LENGTHS = [
+    ("POST", b"{}", True),
+    ("POST", b"x" * 7999, True),
+    ("POST", b"x" * 8000, False),
+    ("PATCH", b"x" * 70_000, False),
+    ("POST", [b"{}"], False),
+    ("GET", b"", True),
+    ("GET", [b"x"], False),
+]
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize("site", ["gateway", "encrypted"])
+@pytest.mark.parametrize(("method", "body", "reused"), LENGTHS)
+def test_a_connection_that_postgrest_may_end_is_not_reused(
+    request: pytest.FixtureRequest, site: str, method: str, body: bytes | list[bytes], reused: bool
+) -> None:
+    gateway: Gateway = request.getfixturevalue(site)
+    path = f"/{uuid4()}-idle"
+    content = body if isinstance(body, bytes) else iter(body)
+    assert gateway.http.request(method, f"/rest/v1{path}", headers=PERSON, content=content).is_success
+    if reused:
+        time.sleep(0.2)
+    assert _until(lambda: reused or path in gateway.upstream.ended)
+    assert (path in gateway.upstream.ended) is not reused
 
 
 def test_a_stop_does_not_wait_for_the_slowest(tmp_path_factory: pytest.TempPathFactory) -> None:

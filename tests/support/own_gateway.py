@@ -49,7 +49,7 @@ class Echo(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         denied = self.path.endswith("denied")
-        body = b"" if denied else self.rfile.read(int(self.headers.get("content-length") or 0))
+        body = b"" if denied else self.body()
         seen = {
             "method": self.command,
             "path": self.path,
@@ -69,6 +69,17 @@ class Echo(BaseHTTPRequestHandler):
         self.end_headers()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.wfile.write(text)
+
+    def body(self) -> bytes:
+        """Read the body, also one in chunks."""
+        if self.headers.get("transfer-encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("content-length") or 0))
+        chunks = []
+        while size := int(self.rfile.readline() or b"0", 16):
+            chunks.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(chunks)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = response
 

@@ -76,13 +76,17 @@ def _assertions(case: ElementTree.Element) -> int:
 
 
 def _page(case: ElementTree.Element, report: Path) -> list[str]:
-    """Return what the browser showed when a journey failed first: the beginning of the page in words."""
+    """Return what the browser showed when a journey failed first: its beginning, or what covers it."""
     named = re.search(r"\[\[ATTACHMENT\|(.+?error-context\.md)\]\]", "".join(case.itertext()))
     context = report.parent / named[1] if named else None
     if context is None or not context.exists():
         return []
     page = re.search(r"```yaml\n(.*?)```", context.read_text(), re.DOTALL)
-    return page[1].splitlines()[:SHOWN_PAGE] if page else []
+    # What a dialog or an open menu covers is hidden, with all that is indented below it.
+    shown = (
+        re.sub(r"^( *).*\[aria-hidden\].*\n(?:\1 +.*\n)*", "", page[1], flags=re.MULTILINE) if page else ""
+    )
+    return shown.splitlines()[:SHOWN_PAGE]
 
 
 def _failure(case: ElementTree.Element, report: Path, *tags: str) -> str:

@@ -93,7 +93,9 @@ def test_a_failure_in_the_browser_is_shown_with_its_text(tmp_path: Path) -> None
     report.write_text(BROWSER)
     (tmp_path / "prints").mkdir()
     (tmp_path / "prints" / "error-context.md").write_text(
-        '# Error details\n\n```\nError: element(s) not found\n```\n\n```yaml\n- heading "Sign in"\n```\n'
+        "# Error details\n\n```\nError: element(s) not found\n```\n\n```yaml\n"
+        '- generic:\n  - generic [aria-hidden]:\n    - link "Behind it"\n      - text: Home\n'
+        '  - dialog "Sign in"\n```\n'
     )
     counts = results.of_junit(report, 1)
     assert (counts.passed, counts.failed) == (2, 1)
@@ -104,7 +106,7 @@ def test_a_failure_in_the_browser_is_shown_with_its_text(tmp_path: Path) -> None
         "journeys/pages.spec.ts: every page prints",
         "Error: expect(locator).toBeVisible() failed",
     ]
-    assert flaky.splitlines()[-1] == '- heading "Sign in"'
+    assert flaky.splitlines()[-2:] == ["- generic:", '  - dialog "Sign in"']
 
 
 def test_a_suite_that_crashed_is_a_failure(tmp_path: Path) -> None:

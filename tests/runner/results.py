@@ -82,10 +82,10 @@ def _page(case: ElementTree.Element, report: Path) -> list[str]:
     if context is None or not context.exists():
         return []
     page = re.search(r"```yaml\n(.*?)```", context.read_text(), re.DOTALL)
+    if page is None:
+        return []
     # What a dialog or an open menu covers is hidden, with all that is indented below it.
-    shown = (
-        re.sub(r"^( *).*\[aria-hidden\].*\n(?:\1 +.*\n)*", "", page[1], flags=re.MULTILINE) if page else ""
-    )
+    shown = re.sub(r"^( *).*\[aria-hidden\].*\n(?:\1 +.*\n)*", "", page[1], flags=re.MULTILINE)
     return shown.splitlines()[:SHOWN_PAGE]
 
 

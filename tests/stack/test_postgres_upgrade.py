@@ -7,8 +7,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -298,6 +299,41 @@ def test_what_cannot_be_upgraded_to_is_said_first(place: Path, monkeypatch: pyte
         postgres_upgrade._require_room(own.settings)
     assert "PG_BIN" not in configuration.read(own.settings.state).options
     assert [path.name for path in own.settings.state.glob("cluster*")] == ["cluster"]
+
+
+def test_a_server_starts_once_the_last_process_of_a_killed_one_has_ended(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = OwnCluster(settings_of_own(place / "stack"))
+    own.create()
+    (own.settings.state / "logs").mkdir()
+    own.start()
+    # A process that does not notice the end of its server, as at a long statement.
+    with psycopg.connect(own.url()) as connection:
+        find = "select pid from pg_stat_activity where backend_type = 'checkpointer'"
+        row = connection.execute(find).fetchone()
+    assert row
+    os.kill(row[0], signal.SIGSTOP)
+    own.stop(signal.SIGKILL)
+    later = threading.Timer(3, os.kill, (row[0], signal.SIGCONT))
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(postgres_upgrade, "STARTING_SECONDS", 1)
+            with pytest.raises(Stop, match="did not start"), serving(own):
+                pass
+        later.start()
+        with serving(own), psycopg.connect(own.url()) as connection:
+            assert connection.execute("select 1").fetchone() == (1,)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(row[0], signal.SIGCONT)
+    log = (own.settings.state / "logs" / "postgres.log").read_text()
+    assert "shared memory block" in log
+
+
+def serving(own: OwnCluster) -> AbstractContextManager[None]:
+    """Run the cluster's server as an upgrade does."""
+    return postgres_upgrade._serving(own.settings, own.postgres)
 
 
 def test_a_postgresql_that_cannot_serve_the_cluster_is_not_stored(place: Path) -> None:

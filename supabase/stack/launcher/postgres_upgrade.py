@@ -22,6 +22,9 @@ from launcher.settings import INSIDE, Settings, is_free
 from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, step
 
+# A server that was killed keeps a new one from starting until its last process has ended.
+STARTING_SECONDS = 30
+
 
 @dataclass(frozen=True)
 class Former:
@@ -206,17 +209,25 @@ def _serving(settings: Settings, postgres: Path, **given: str) -> Iterator[None]
     command += ["-D", settings.data_directory]
     command += [part for name, value in values.items() for part in ("-c", f"{name}={value}")]
     command = system_user.as_user(command, system_user.name())
-    with private_files.open_log(settings.state / "logs" / "postgres.log") as log:
-        server = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, env=environment.base())
+    log = settings.state / "logs" / "postgres.log"
+    server = _start(command, log)
+    deadline = time.monotonic() + STARTING_SECONDS
     try:
-        while server.poll() is None and not _responds(settings, postgres):
-            time.sleep(0.1)
-        if server.poll() is not None:
-            raise Stop(f"PostgreSQL did not start. See {settings.state / 'logs' / 'postgres.log'}")
+        while server.poll() is not None or not _responds(settings, postgres):
+            if server.poll() is not None:
+                if time.monotonic() > deadline:
+                    raise Stop(f"PostgreSQL did not start. See {log}")
+                server = _start(command, log)
+            time.sleep(0.5)
         yield
     finally:
         server.send_signal(signal.SIGINT)
         server.wait(120)
+
+
+def _start(command: list[str | Path], log: Path) -> subprocess.Popen[bytes]:
+    with private_files.open_log(log) as file:
+        return subprocess.Popen(command, cwd="/", stdout=file, stderr=file, env=environment.base())
 
 
 def _responds(settings: Settings, postgres: Path) -> bool:

@@ -19,6 +19,7 @@ from tests.support.stack import Stack
 RESULTS = Path(__file__).with_name("RESULTS.md")
 # Of a run with nothing but more than a million members.
 RESULTS_LARGER = Path(__file__).with_name("RESULTS-larger.md")
+# An exit status; Python's own of an exception is 1.
 GOAL_MISSED = 3
 _failed: list[str] = []
 

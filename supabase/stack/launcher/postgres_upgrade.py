@@ -22,7 +22,7 @@ from launcher.settings import INSIDE, Settings, is_free
 from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, step
 
-# A server that was killed keeps a new one from starting until its last process has ended.
+# So long a start is tried again: a server that was killed is in the way until its last process has ended.
 STARTING_SECONDS = 30
 
 
@@ -213,7 +213,7 @@ def _serving(settings: Settings, postgres: Path, **given: str) -> Iterator[None]
     server = _start(command, log)
     deadline = time.monotonic() + STARTING_SECONDS
     try:
-        while server.poll() is not None or not _responds(settings, postgres):
+        while not _responds(settings, postgres) or server.poll() is not None:
             if server.poll() is not None:
                 if time.monotonic() > deadline:
                     raise Stop(f"PostgreSQL did not start. See {log}")

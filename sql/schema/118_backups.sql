@@ -55,7 +55,11 @@ begin
         reported_at = (p_report ->> 'at')::timestamptz,
         -- Elsewhere its owner backs it up: that its WAL is archived can be seen from here.
         database_at = case
-            when (p_report ->> 'database_elsewhere')::boolean then (select a.last_archived_time from pg_catalog.pg_stat_archiver as a)
+            when (p_report ->> 'database_elsewhere')::boolean then greatest(
+                -- A server that has just become the primary has archived nothing yet, or something long ago.
+                case when private.is_recent(s.database_at, interval '10 minutes') then s.database_at end,
+                (select a.last_archived_time from pg_catalog.pg_stat_archiver as a)
+            )
             else (p_report ->> 'database_at')::timestamptz
         end,
         files_at = (p_report ->> 'files_at')::timestamptz,

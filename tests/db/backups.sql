@@ -57,6 +57,13 @@ select is(
     'No backup of the database was finished yet. Receipts and keys are not known to be in the backups yet. No backup was restored to try it for more than forty days.',
     'each says what lacks'
 );
+update private.backup_state set database_at = now() - interval '9 minutes';
+select report('{"database_elsewhere": true}');
+select is(open_backup_alarms(), null, 'a database elsewhere whose new primary has archived nothing yet is as far as the one before came');
+select ok(private.are_backups_made(), 'and kept');
+update private.backup_state set database_at = now() - interval '11 minutes';
+select report('{"database_elsewhere": true}');
+select is(open_backup_alarms(), 'database', 'but one that archives nothing is late');
 select jobs.check_backups(null);
 select is((select since from private.backup_state), null, 'switched off, nothing is known of them');
 rollback to savepoint start;

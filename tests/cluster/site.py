@@ -59,14 +59,19 @@ class Site:
 
 
 @contextmanager
-def running(near: Path, ttl: int = DOCUMENTED_TTL) -> Iterator[Site]:
-    """Run one near a state folder; it is removed in the end. `ttl` as for PatroniCluster."""
+def running(near: Path, ttl: int = DOCUMENTED_TTL, *, backups: bool = False) -> Iterator[Site]:
+    """Run one near a state folder; it is removed in the end.
+
+    Args:
+        ttl: as for PatroniCluster.
+        backups: back up receipts, keys and settings into a repository of their own.
+    """
     name = secrets.token_hex(2)
     cluster = PatroniCluster(near.with_name(f"{near.name}-cluster-{name}"), ttl)
-    stack = OwnStack(
-        near.with_name(f"{near.name}-site-{name}"),
-        {"DATABASE_SERVER": cluster.servers, "INSTANCES": "2"},
-    )
+    options = {"DATABASE_SERVER": cluster.servers, "INSTANCES": "2"}
+    if backups:
+        options["BACKUP_REPOSITORY"] = str(cluster.folder / "files")
+    stack = OwnStack(near.with_name(f"{near.name}-site-{name}"), options)
     try:
         cluster.start()
         printed = stack.launch("prepare-database")

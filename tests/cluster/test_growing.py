@@ -1,7 +1,6 @@
 """docs/growing.md followed step by step: from one machine to a cluster of three, with its data."""
 
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,11 +12,10 @@ import pytest
 
 from launcher import system_user
 from launcher.keys import Keys
-from tests.support.children import ending_with_parent
 from tests.support.clients import member_token
-from tests.support.own_stack import SUMS, OwnStack, until
+from tests.support.own_stack import SUMS, OwnStack
 from tests.support.patroni_cluster import REPLICATOR, REWINDER, PatroniCluster
-from tests.support.ports import is_listening
+from tests.support.plain_server import serving
 
 pytestmark = [pytest.mark.long, pytest.mark.alone]
 # What a node that comes back reads of the new primary.
@@ -31,24 +29,6 @@ def timed(step: str) -> Iterator[None]:
     started = time.monotonic()
     yield
     print(f"\n{step}: {time.monotonic() - started:.1f} s")
-
-
-@contextmanager
-def running(data: Path, port: int, postgres: Path) -> Iterator[None]:
-    """Run a server on a data directory, as an operator does."""
-    options = {"port": str(port), "listen_addresses": "127.0.0.1", "unix_socket_directories": ""}
-    settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
-    command = ending_with_parent([postgres / "postgres"], "INT")
-    process = subprocess.Popen(
-        system_user.as_user([*command, "-D", data, *settings], system_user.name()), cwd="/"
-    )
-    try:
-        until(lambda: is_listening(port), 60)
-        yield
-    finally:
-        # At once: it would wait for the services.
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
 
 
 def move(stack: OwnStack, to: Path) -> None:
@@ -81,7 +61,7 @@ def test_from_one_machine_to_a_cluster(state: Path) -> None:
             assert stack.launch("down").returncode == 0
             first.folder.mkdir(mode=0o755)
             move(stack, first.data)
-        with running(first.data, first.port, cluster.postgres):
+        with serving(first.data, first.port, cluster.postgres):
             server = f"127.0.0.1:{first.port}"
             with timed("1. the database elsewhere, started"):
                 printed = stack.launch("prepare-database", DATABASE_SERVER=server)

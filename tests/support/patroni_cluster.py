@@ -1,13 +1,16 @@
 """Three PostgreSQL nodes under Patroni with three etcd nodes, on loopback: Debian's packages as they are."""
 
+import getpass
 import json
 import os
 import shutil
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,12 @@ import httpx
 import psycopg
 
 from launcher import environment, private_files, system_user, tools
-from launcher.terminal import run
+from launcher.terminal import Stop, run
 from tests.support import plain_http
 from tests.support.children import ending_with_parent
+from tests.support.cluster_backups import ClusterBackups
 from tests.support.own_stack import until
+from tests.support.plain_server import serving
 from tests.support.ports import free_port
 
 NUMBERS = (1, 2, 3)
@@ -64,6 +69,7 @@ class PatroniCluster:
     Attributes:
         ttl: seconds after which a primary that says nothing has lost its place.
         password: of its superuser, and of those who copy from one node to another.
+        backups: the repository that the primary archives its WAL into.
     """
 
     def __init__(self, folder: Path, ttl: int = DOCUMENTED_TTL, password: str = PASSWORD) -> None:
@@ -75,6 +81,8 @@ class PatroniCluster:
         self._etcd_ports = [(free_port(), free_port()) for _ in NUMBERS]
         self.etcd: list[subprocess.Popen[bytes] | None] = [None for _ in NUMBERS]
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        self.backups = ClusterBackups(folder)
+        self.backups.make()
 
     @property
     def servers(self) -> str:
@@ -85,10 +93,14 @@ class PatroniCluster:
         """Start everything and wait until one node takes writes and the others follow it."""
         for number in NUMBERS:
             self.start_etcd(number)
+        self._start_nodes()
+
+    def _start_nodes(self) -> None:
         # The first may have data, which the others then copy.
         self.start_node(self.nodes[0])
         until(lambda: self.primary() is not None and self._has_settings(), START_SECONDS)
         self._set()
+        self.backups.run(self.nodes[0].folder, "stanza-create")
         for node in self.nodes[1:]:
             self.start_node(node)
         until(lambda: self.primary() is not None and self.synchronous() is not None, START_SECONDS)
@@ -134,6 +146,7 @@ class PatroniCluster:
     def start_node(self, node: Node) -> None:
         """Start Patroni on a node; it starts PostgreSQL, and makes it what the others need."""
         private_files.make_folder(node.folder)
+        self.backups.configure(node.folder, node.data, node.port)
         file = node.folder / "patroni.yml"
         private_files.write(file, json.dumps(self._configuration(node), indent=2))
         system_user.hand_over(node.folder)
@@ -156,7 +169,6 @@ class PatroniCluster:
             # A replica looks for the new primary so soon: after 5 s by default, for which every commit waits.
             "wal_retrieve_retry_interval": "500ms",
             "log_checkpoints": "off",
-            "unix_socket_directories": "",
         }
         return {
             "ttl": self.ttl,
@@ -172,9 +184,17 @@ class PatroniCluster:
 
     def _configuration(self, node: Node) -> dict[str, Any]:
         access = [
+            # pgBackRest, from the machine itself and without a password.
+            f"local all {SUPERUSER} peer map=backups",
             f"host replication {REPLICATOR} 127.0.0.1/32 scram-sha-256",
             "host all all 127.0.0.1/32 scram-sha-256",
         ]
+        archive = {
+            "archive_mode": "on",
+            "archive_timeout": "60s",
+            "archive_command": self.backups.archive_command(node.folder),
+            "unix_socket_directories": str(node.folder),
+        }
         people = {"superuser": SUPERUSER, "replication": REPLICATOR, "rewind": REWINDER}
         return {
             "scope": "harborline",
@@ -192,6 +212,8 @@ class PatroniCluster:
                 "bin_dir": str(self.postgres),
                 "pgpass": str(node.folder / "pgpass"),
                 "pg_hba": access,
+                "pg_ident": [f"backups {system_user.name() or getpass.getuser()} {SUPERUSER}"],
+                "parameters": archive,
                 "authentication": {
                     use: {"username": name, "password": self.password} for use, name in people.items()
                 },
@@ -236,7 +258,11 @@ class PatroniCluster:
 
     def url(self, node: Node) -> str:
         """Return the superuser's address of a node."""
-        return f"postgresql://{SUPERUSER}:{self.password}@127.0.0.1:{node.port}/postgres"
+        return self.url_at(node.port)
+
+    def url_at(self, port: int) -> str:
+        """Return the superuser's address of a server with its data."""
+        return f"postgresql://{SUPERUSER}:{self.password}@127.0.0.1:{port}/postgres"
 
     def superuser_url(self) -> str:
         """Return the superuser's address of the primary, whichever node it is."""
@@ -280,12 +306,64 @@ class PatroniCluster:
         self._patronictl("switchover", "--master", primary.name)
         until(lambda: self.primary() not in (None, primary), START_SECONDS)
 
+    @contextmanager
+    def restored(self, folder: Path, port: int, to: datetime) -> Iterator[None]:
+        """Restore the database as it was at a moment into a new folder, and run it there by itself.
+
+        Raises:
+            Stop: the repository does not have all until that moment.
+        """
+        data = self.backups.restore(folder, port, to)
+        # It is no node: nobody follows it, and it archives nothing into the repository of the cluster.
+        alone = {
+            "archive_mode": "off",
+            "synchronous_standby_names": "",
+            "hba_file": str(data / "pg_hba.conf"),
+            "ident_file": str(data / "pg_ident.conf"),
+            # Nothing is read before all of it is there.
+            "hot_standby": "off",
+        }
+        with serving(data, port, self.postgres, **alone) as server:
+            until(lambda: server.poll() is not None or self._accepts(port), START_SECONDS)
+            if server.poll() is not None:
+                raise Stop("recovery ended before it came to the moment")
+            yield
+
+    def _accepts(self, port: int) -> bool:
+        try:
+            psycopg.connect(self.url_at(port), connect_timeout=3).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def take_back(self, to: datetime) -> None:
+        """Take the cluster back to a moment: the first node is restored, and the others copy it."""
+        self._stop_nodes()
+        for node in self.nodes:
+            shutil.rmtree(node.data)
+        # It would wait for a node that has what is no longer wanted.
+        remove = ["patronictl", "-c", self.nodes[0].folder / "patroni.yml", "remove", "harborline"]
+        confirmed = b"harborline\nYes I am aware\n"
+        subprocess.run(remove, input=confirmed, check=True, capture_output=True, timeout=60)
+        first = self.nodes[0]
+        with self.restored(first.folder, first.port, to), psycopg.connect(self.url(first)) as connection:
+            connection.execute("select private.mark_restored()")
+        self._start_nodes()
+
+    def _stop_nodes(self) -> None:
+        running = [node for node in self.nodes if node.process]
+        for node in running:
+            assert node.process
+            node.process.terminate()
+        for node in running:
+            assert node.process
+            node.process.wait(60)
+            node.process = None
+
     def remove(self) -> None:
         """End everything and remove the data."""
-        for node in self.nodes:
-            if node.process:
-                node.process.terminate()
-        for process in [node.process for node in self.nodes] + self.etcd:
+        self._stop_nodes()
+        for process in self.etcd:
             if process:
                 process.terminate()
                 process.wait(60)

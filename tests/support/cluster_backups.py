@@ -41,18 +41,18 @@ class ClusterBackups:
 
     def archive_command(self, folder: Path) -> str:
         """Return what PostgreSQL of a node runs for each finished segment of its WAL."""
-        return shlex.join(str(word) for word in [ARCHIVE_WAL, *self._options(folder), "archive-push"]) + " %p"
+        return shlex.join(self._archiver(folder)) + " %p"
 
     def push(self, folder: Path, segment: Path) -> subprocess.CompletedProcess[str]:
         """Run what PostgreSQL of a node runs for a segment."""
-        command = [ARCHIVE_WAL, *self._options(folder), "archive-push", segment]
-        command = system_user.as_user(command, system_user.name())
+        command = system_user.as_user([*self._archiver(folder), segment], system_user.name())
         return subprocess.run(
             command, cwd="/", env=environment.base(), capture_output=True, text=True, check=False
         )
 
-    def _options(self, folder: Path) -> list[str]:
-        return [f"--config={folder / CONFIGURATION}", f"--stanza={STANZA}"]
+    def _archiver(self, folder: Path) -> list[str]:
+        options = (f"--config={folder / CONFIGURATION}", f"--stanza={STANZA}")
+        return [str(ARCHIVE_WAL), *options, "archive-push"]
 
     def run(self, folder: Path, *arguments: str) -> str:
         """Run pgBackRest with the configuration in a folder."""

@@ -18,6 +18,7 @@ JobFunction = Literal[
     "expire_admin_sessions",
     "mark_webhook",
     "notify_earnings",
+    "prepare_audit_log",
     "publish_disclosure",
     "purge",
     "purge_messages",

@@ -3,6 +3,8 @@
 -- to a hash chain, each link covering the link before it and its entry, within two seconds. So neither entry nor order
 -- can change, and a response or a log line that names an entry by its hash proves it for ever. Insert only through
 -- private.audit(). Entries and links are never updated, deleted or truncated, not even by the owner.
+-- It grows for ever, faster than anything else that does, so it lies in partitions by id: a new entry has its place in
+-- indexes of the newest ones alone, and what is full is never written again and may lie on a cheaper disk.
 
 create table private.audit_log (
     id bigint generated always as identity primary key,
@@ -13,8 +15,8 @@ create table private.audit_log (
     object_id uuid,
     payload jsonb not null default '{}',
     hash bytea not null
-);
-comment on table private.audit_log is 'Audited actions. Append-only; linked by private.audit_chain.';
+) partition by range (id);
+comment on table private.audit_log is 'Audited actions. Append-only; linked by private.audit_chain. In partitions, which the worker makes ahead.';
 comment on column private.audit_log.id is 'The order of writing; commits may come in another.';
 comment on column private.audit_log.hash is 'Of everything else in the row.';
 alter table private.audit_log enable row level security;
@@ -41,13 +43,15 @@ create table private.audit_state (
     final_id bigint not null default 0,
     seen_id bigint not null default 0,
     seen_until xid8,
-    earlier_id bigint not null default 0
+    earlier_id bigint not null default 0,
+    partitioned_until bigint not null default 0
 );
 comment on table private.audit_state is 'How far the audit log is linked.';
 comment on column private.audit_state.final_id is 'Every entry before this id that will ever be there is linked.';
 comment on column private.audit_state.seen_id is 'The last id drawn when the linker looked; it becomes final_id when every transaction before seen_until has ended.';
 comment on column private.audit_state.earlier_id is
 'Entries up to this one are from before entries said all that the ledger checks compare; what they say must hold, and backfilled ones are among them.';
+comment on column private.audit_state.partitioned_until is 'There are partitions for every id before this one.';
 alter table private.audit_state enable row level security;
 
 insert into private.audit_state default values;
@@ -89,11 +93,49 @@ $$;
 comment on function private.audit_log_set_hash() is 'Trigger: sets the hash of a new entry.';
 
 create trigger _100_set_hash before insert on private.audit_log for each row execute function private.audit_log_set_hash();
-create trigger _100_reject_change before update on private.audit_log for each row execute function private.reject_change();
-create trigger _100_reject_delete before delete or truncate on private.audit_log
+create trigger _100_reject_change before update or delete or truncate on private.audit_log
 for each statement execute function private.reject_change();
 create trigger _100_reject_change before update or delete or truncate on private.audit_chain
 for each statement execute function private.reject_change();
+
+-- The partitions. Each has room for so many entries that most installations never fill one: whatever is not asked by id is
+-- looked for in every partition.
+
+create function private.audit_partition_size() returns bigint
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+    return 50000000;
+end
+$$;
+comment on function private.audit_partition_size() is 'Ids in one partition of the audit log: 30 GB with its indexes.';
+
+create function private.add_audit_partition() returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_from bigint := (select s.partitioned_until from private.audit_state as s);
+    v_until bigint := v_from + private.audit_partition_size();
+    v_name text := pg_catalog.format('audit_log_%s', v_until / private.audit_partition_size());
+begin
+    -- Attached, not created in its place: that would wait for every reader, and every writer for it.
+    execute pg_catalog.format('create table private.%I (like private.audit_log including constraints)', v_name);
+    execute pg_catalog.format('comment on table private.%I is %L', v_name, 'Entries of the audit log from id ' || v_from || '.');
+    execute pg_catalog.format('alter table private.%I enable row level security', v_name);
+    -- A trigger of statements is not inherited, and who writes to a partition itself goes around the one of the whole.
+    execute pg_catalog.format(
+        'create trigger _100_reject_change before update or delete or truncate on private.%I '
+        'for each statement execute function private.reject_change()', v_name
+    );
+    execute pg_catalog.format(
+        'alter table private.audit_log attach partition private.%I for values from (%s) to (%s)', v_name, v_from, v_until
+    );
+    update private.audit_state as s set partitioned_until = v_until;
+end
+$$;
+comment on function private.add_audit_partition() is
+'Makes the next partition of the audit log. Nobody waits for it but the linker, and that for milliseconds. Call under the audit lock.';
+
+-- So that there is room when the worker first looks, and for as many entries again.
+select private.add_audit_partition() from generate_series(1, 2);
 
 -- Store the administrator's role and the request id in the payload, which the hash covers, because roles change:
 -- `actor_role` is the role at the time, `request_id` the x-request-id under which the services logged the request.
@@ -158,7 +200,31 @@ exception when lock_not_available then
     perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
-comment on function private.lock_audit_log() is 'Takes the audit lock: one linker at a time. Nobody else takes it. Errors: try_again.';
+comment on function private.lock_audit_log() is
+'Takes the audit lock: one linker at a time, and none while a partition is made. Nobody else takes it. Errors: try_again.';
+
+create function jobs.prepare_audit_log() returns integer
+language plpgsql volatile security definer set search_path = ''
+set lock_timeout = '3s' as $$
+declare
+    v_made integer := 0;
+begin
+    -- Autovacuum analyses each partition, never the whole, of which a join is estimated.
+    analyze private.audit_log;
+    perform private.lock_audit_log();
+    while (
+        select q.last_value + private.audit_partition_size() >= s.partitioned_until
+        from private.audit_log_id_seq as q cross join private.audit_state as s
+    ) loop
+        perform private.add_audit_partition();
+        v_made := v_made + 1;
+    end loop;
+    return v_made;
+end
+$$;
+comment on function jobs.prepare_audit_log() is
+'Makes partitions of the audit log until one is empty behind the one that is written to; returns how many. Analyses the whole first. Errors: try_again.';
+grant execute on function jobs.prepare_audit_log() to worker;
 
 create view private.unlinked_entries as
 select

@@ -167,6 +167,25 @@ def test_a_log_shows_which_entries_and_links_were_cut_or_changed(
     assert f"link {last} is missing" in found
 
 
+def test_no_reader_or_writer_waits_while_a_partition_is_made(stack: Stack, owner: Owner) -> None:
+    """Two write and read, one of them uncommitted; the partition is rolled back."""
+    url = stack.values["DATABASE_ADMIN_URL"]
+    entry = "select private.audit('system', 'test.partition', null, null)"
+    with psycopg.connect(url) as writer, psycopg.connect(url) as maker:
+        writer.execute(entry)
+        writer.execute("select count(*) from private.audit_log")
+        maker.execute("set local lock_timeout = '5s'")
+        maker.execute("select private.lock_audit_log()")
+        maker.execute("select private.add_audit_partition()")
+        owner.execute("set lock_timeout = '1s'")
+        owner.execute(entry)
+        owner.execute("select count(*) from private.audit_log")
+        owner.execute("reset lock_timeout")
+        writer.execute(entry)
+        writer.commit()
+        maker.rollback()
+
+
 def test_a_log_is_read_whatever_else_stands_in_it(tmp_path: Path) -> None:
     log = tmp_path / "edge.log"
     log.write_text(

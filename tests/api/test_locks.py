@@ -71,6 +71,7 @@ WAITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("money",),
     ),
     "entries are linked": ("owner", "select private.link_entries()", ("audit",)),
+    "a partition is made": ("owner", "select jobs.prepare_audit_log()", ("audit",)),
     "bonuses are reconciled": ("owner", "select private.reconcile()", ("money",)),
     "counters are rebuilt": ("super_admin", "select public.rebuild_counters('x')", ("money", "networks")),
     "demo mode is left": ("super_admin", "select public.leave_demo()", ("money", "deposits", "withdrawals")),

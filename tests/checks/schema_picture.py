@@ -16,7 +16,7 @@ FILE = ROOT / "docs" / "database.svg"
 SCHEMA = ROOT / "sql" / "schema"
 TABLES = """
 select n.nspname || '.' || c.relname from pg_class as c inner join pg_namespace as n on n.oid = c.relnamespace
-where c.relkind in ('r', 'p') and n.nspname in ('public', 'private') order by 1
+where c.relkind in ('r', 'p') and not c.relispartition and n.nspname in ('public', 'private') order by 1
 """
 # The columns of a foreign key, the table that has it, and the one that it names.
 KEYS = """
@@ -24,7 +24,7 @@ select c.conrelid::regclass::text, c.confrelid::regclass::text, string_agg(a.att
 from pg_constraint as c cross join unnest(c.conkey) with ordinality as k (no, place)
 inner join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = k.no
 inner join pg_namespace as n on n.oid = c.connamespace
-where c.contype = 'f' and n.nspname in ('public', 'private')
+where c.contype = 'f' and c.conparentid = 0 and n.nspname in ('public', 'private')
 group by c.oid, c.conrelid, c.confrelid order by 1, min(k.no)
 """
 CREATED = re.compile(r"^create (?:unlogged )?table (\w+\.\w+)", re.MULTILINE)

@@ -20,7 +20,7 @@ select 'columns (place, statistics, storage)', format(
     row_number() over (partition by a.attrelid order by a.attnum), a.attstattarget, a.attstorage
 )
 from pg_catalog.pg_attribute as a
-inner join pg_catalog.pg_class as c on c.oid = a.attrelid and c.relkind = 'r'
+inner join pg_catalog.pg_class as c on c.oid = a.attrelid and c.relkind in ('r', 'p')
 where a.attnum > 0 and not a.attisdropped and c.relnamespace::regnamespace::text in ('public', 'private')
 union
 select 'rows of private.settings', (to_jsonb(s) - 'updated_at')::text from private.settings as s

@@ -1,5 +1,6 @@
 -- The audit log: no entry changes or goes, the chain of hashes finds what an insider does, an entry takes no lock and is
--- linked later, an entry that is not is an alarm, each keeps role and request, and administrators read it.
+-- linked later, one that is not is an alarm, partitions are there before they are needed, each entry keeps role and
+-- request, and administrators read it.
 -- threats: T130
 begin;
 \ir ../support/actors.sql
@@ -102,6 +103,65 @@ update private.audit_state set seen_until = '9223372036854775807'::xid8;
 select private.link_entries();
 select is((pg_temp.state()).seen_until, pg_current_xact_id(), 'transactions of another server are not waited for');
 select is((pg_temp.state()).final_id, (select last_value - 1 from private.audit_log_id_seq), 'and make nothing final');
+rollback to savepoint start;
+
+-- =====================================================================================================================
+-- It lies in partitions
+-- =====================================================================================================================
+create function pg_temp.partition_of(p_action text) returns text language sql as $$
+    select l.tableoid::regclass::text from private.audit_log as l where l.action = p_action
+$$;
+create function pg_temp.draw(p_id bigint) returns void language plpgsql as $$
+begin
+    execute format('alter sequence private.audit_log_id_seq restart with %s', p_id);
+    perform private.audit('system', 'test.id_' || p_id, 'thing', '00000000-0000-0000-0000-000000000001');
+end
+$$;
+select is(jobs.prepare_audit_log(), 0, 'while the first is written to, the second is there already');
+select pg_temp.draw(49999999);
+select is(jobs.prepare_audit_log(), 0, 'until its last id');
+select private.audit('system', 'test.next', 'thing', '00000000-0000-0000-0000-000000000001');
+select is(jobs.prepare_audit_log(), 1, 'with the first id of the second another is made');
+select is(jobs.prepare_audit_log(), 0, 'once');
+select is(pg_temp.partition_of('test.id_49999999'), 'private.audit_log_1', 'a partition takes what it has ids for');
+select is(pg_temp.partition_of('test.next'), 'private.audit_log_2', 'and the next one goes on');
+select pg_temp.draw(149999999);
+select is(jobs.prepare_audit_log(), 1, 'there is always an empty one behind the one that is written to');
+select is((select partitioned_until from private.audit_state), 200000000::bigint, 'which is stored');
+-- Somebody drew many ids and wrote nothing.
+alter sequence private.audit_log_id_seq restart with 444444444;
+select is(jobs.prepare_audit_log(), 6, 'however far the ids are');
+select pg_temp.draw(444444445);
+select is(pg_temp.partition_of('test.id_444444445'), 'private.audit_log_9', 'none lacks its place');
+select is(
+    (select array_agg(l.action order by l.id desc) from private.audit_log as l where l.object_id = '00000000-0000-0000-0000-000000000001'),
+    array['test.id_444444445', 'test.id_149999999', 'test.next', 'test.id_49999999'], 'what is asked of the log is asked of all of them'
+);
+-- Each guards itself
+create temporary table partitions as
+select i.inhrelid::regclass as partition, split_part(i.inhrelid::regclass::text, '.', 2) as name
+from pg_inherits as i where i.inhparent = 'private.audit_log'::regclass;
+select is((select count(*) from partitions), 10::bigint, 'of all partitions');
+select raises(format(statement, p.partition), 403, 'append_only', format('Rows of %s are kept as they are.', p.name), p.name || ': no row is touched')
+from partitions as p
+cross join unnest(array['update %s set action = ''test.other''', 'delete from %s', 'truncate %s, private.audit_chain']) as statement;
+select is_empty($$ select p.name from partitions as p inner join pg_class as c on c.oid = p.partition where not c.relrowsecurity $$, 'each has row-level security');
+select is_empty(
+    $$ select p.name, r.rolname from partitions as p cross join pg_roles as r
+    where r.rolname in ('anon', 'authenticated', 'service_role', 'platform_admin', 'edge_functions', 'worker')
+        and has_table_privilege(r.oid, p.partition, 'select, insert, update, delete, truncate, references, trigger') $$, 'and nobody has a right to one'
+);
+-- The chain goes through all of them
+select private.link_entries();
+select is(pg_temp.found(), '{}', 'the chain is whole');
+select is(
+    (select count(*) from private.audit_chain as c inner join private.audit_log as l on c.entry_id = l.id where l.object_id = '00000000-0000-0000-0000-000000000001'),
+    4::bigint, 'with a link for each'
+);
+select throws_ok('insert into private.audit_chain (seq, entry_id, hash) values (0, 99999999, '''')', '23503', null, 'and none for an entry that is nowhere');
+set local session_replication_role = replica;
+update private.audit_log_9 set payload = '{"n": "forged"}' where action = 'test.id_444444445';
+select is(pg_temp.found(), array[pg_temp.seq_of('test.id_444444445')], 'an insider who goes to a partition itself is found out');
 rollback to savepoint start;
 
 -- =====================================================================================================================

@@ -245,11 +245,11 @@ $$;
 select breaks(b) from actors.broken as b;
 
 -- The list is closed. The domain is tried where money is (common.sql); cents are made of the value, whose key comes
--- first, and a pair and its side of a child's number, whose key does.
+-- first, and a pair and its side of a child's number, whose key does. What a partition has from its table is that table's.
 select is_empty(
     $$ select k.conrelid::regclass::text, k.conname::text from pg_constraint as k
     where k.connamespace in ('public'::regnamespace, 'private'::regnamespace) and k.contype in ('c', 'u', 'f', 'x')
-        and k.conrelid <> 0 and k.conname <> 'packages_value_cents_key'
+        and k.conislocal and k.conparentid = 0 and k.conrelid <> 0 and k.conname <> 'packages_value_cents_key'
     union
     select i.indrelid::regclass::text, c.relname::text from pg_index as i inner join pg_class as c on c.oid = i.indexrelid
     where i.indisunique and not i.indisprimary and c.relname not in ('packages_value_cents_key', 'positions_left_key', 'positions_right_key')

@@ -229,7 +229,7 @@ select is_empty(
     select c.oid::regclass
     from pg_class as c
     inner join pg_attribute as a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
-    where c.relkind = 'r' and c.relnamespace in ('public'::regnamespace, 'private'::regnamespace)
+    where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace in ('public'::regnamespace, 'private'::regnamespace)
         and c.relname not in (
             'profiles', 'totals', 'deposits', 'withdrawals', 'bonuses', 'transactions', 'notifications', 'bot_subscriptions', 'lesson_progress', 'mail_choices',
             -- A place in the tree, and what journal rows and notifications tell.

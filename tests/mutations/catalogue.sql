@@ -1,5 +1,5 @@
 -- Every guard that is an object of its own: its kind, its name, the statement that takes it away and, where a test
--- asks the running stack, the one that puts it back.
+-- asks the running stack, the one that puts it back. What a partition has from its table is that table's.
 with product as (
     select n.oid, n.nspname from pg_catalog.pg_namespace as n
     where n.nspname in ('public', 'private', 'pre_request', 'hooks', 'edge', 'jobs')
@@ -13,11 +13,11 @@ select
     'trigger' as kind, t.tgrelid::regclass || ' ' || t.tgname as name,
     format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass) as removal, pg_get_triggerdef(t.oid) as restore
 from pg_catalog.pg_trigger as t
-where not t.tgisinternal and (t.tgrelid in (select r.oid from relations as r) or t.tgfoid in (select f.oid from functions as f))
+where not t.tgisinternal and t.tgparentid = 0 and (t.tgrelid in (select r.oid from relations as r) or t.tgfoid in (select f.oid from functions as f))
 union all
 select 'constraint', k.conrelid::regclass || ' ' || k.conname, format('alter table %s drop constraint %I cascade', k.conrelid::regclass, k.conname), ''
 from pg_catalog.pg_constraint as k inner join relations as r on r.oid = k.conrelid
-where k.contype in ('c', 'u', 'f', 'x')
+where k.contype in ('c', 'u', 'f', 'x') and k.conislocal and k.conparentid = 0
 union all
 select 'constraint', k.contypid::regtype || ' ' || k.conname, format('alter domain %s drop constraint %I', k.contypid::regtype, k.conname), ''
 from pg_catalog.pg_constraint as k inner join product as n on n.oid = k.connamespace
@@ -43,7 +43,7 @@ from relations as r where r.relkind = 'v' and array_to_string(r.reloptions, ' ')
 union all
 -- What is not granted: the guard is the missing grant.
 select 'missing grant', r.oid::regclass::text, format('grant all on %s to anon', r.oid::regclass), ''
-from relations as r where r.relkind in ('r', 'v', 'S')
+from relations as r where r.relkind in ('r', 'p', 'v', 'S')
 union all
 select 'missing grant', f.oid::regprocedure::text, format('grant execute on function %s to anon', f.oid::regprocedure), ''
 from functions as f where not has_function_privilege('anon', f.oid, 'execute')

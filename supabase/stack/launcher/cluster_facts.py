@@ -63,7 +63,7 @@ own as (
     )
 ),
 columns as (
-    select a.* from pg_attribute as a
+    select a.*, c.relispartition from pg_attribute as a
     inner join own as o on a.attrelid = o.oid and o.kind = 'relation'
     inner join pg_class as c on a.attrelid = c.oid
     where a.attnum > 0 and not a.attisdropped and c.relkind <> 'i'
@@ -74,8 +74,9 @@ select format('%s %s of %s %s: %s', o.kind, o.name, o.owner::regrole, o.details,
     from aclexplode(o.acl) as a where a.privilege_type <> 'MAINTAIN'
 )) from own as o
 union all
+-- A partition has the identity of its table itself from PostgreSQL 17 on.
 select format('column %s.%s %s %s %s', c.attrelid::regclass, c.attname,
-    format_type(c.atttypid, c.atttypmod), c.attnotnull, c.attidentity)
+    format_type(c.atttypid, c.atttypmod), c.attnotnull, case when not c.relispartition then c.attidentity end)
 from columns as c
 union all
 select format('grant of %s.%s to %s: %s', c.attrelid::regclass, c.attname, a.grantee::regrole,
@@ -87,8 +88,8 @@ from pg_index as i inner join own as o on i.indrelid = o.oid and o.kind = 'relat
 union all
 select format('constraint %s on %s %s %s', n.conname, n.conrelid::regclass, n.contype, n.convalidated)
 from pg_constraint as n inner join own as o on n.conrelid = o.oid
--- What PostgreSQL 18 makes of each "not null", which the columns say.
-where o.kind = 'relation' and n.contype <> 'n'
+-- What PostgreSQL 18 makes of each "not null", which the columns say, and a table's key for each partition.
+where o.kind = 'relation' and n.contype <> 'n' and n.conparentid = 0
 union all
 select format('trigger %s on %s %s', t.tgname, t.tgrelid::regclass, t.tgenabled)
 from pg_trigger as t inner join own as o on t.tgrelid = o.oid and o.kind = 'relation' where not t.tgisinternal

@@ -42,6 +42,7 @@ SCHEDULE: dict[str, tuple[JobFunction, str]] = {
     "publish_disclosure": ("publish_disclosure", "2 * * * *"),
     "reconcile": ("reconcile", "30 2 * * *"),
     "prepare_audit_log": ("prepare_audit_log", "50 3 * * *"),
+    "prepare_days": ("prepare_days", "55 3 * * *"),
 }
 
 blueprint = Blueprint()

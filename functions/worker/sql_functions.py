@@ -19,6 +19,7 @@ JobFunction = Literal[
     "mark_webhook",
     "notify_earnings",
     "prepare_audit_log",
+    "prepare_days",
     "publish_disclosure",
     "purge",
     "purge_messages",

@@ -2,6 +2,7 @@
 -- packages after all bonuses earned in the network. Totals are materialised: a change appends a delta for its member
 -- and day, and a job propagates the deltas to everybody above. Earnings by day, and the daily growth of a large team,
 -- use the same deltas, which every sign-up and bonus writes anyway, so no chart walks a large network. Days are UTC.
+-- Stored days are written once and read for ever, so they lie in partitions of a year: a roll-up writes into the newest.
 
 create table private.networks (
     no integer primary key references private.positions (no) on delete restrict,
@@ -71,8 +72,8 @@ create table private.team_days (
     members integer not null default 0,
     funded integer not null default 0,
     primary key (no, day)
-);
-comment on table private.team_days is 'Members who joined and who were funded in a large team, by day; rolled up.';
+) partition by range (day);
+comment on table private.team_days is 'Members who joined and who were funded in a large team, by day; rolled up. In partitions of a year.';
 alter table private.team_days enable row level security;
 
 create unlogged table private.team_day_rollup_staging (
@@ -99,9 +100,78 @@ create table private.earning_days (
     pairing numeric not null default 0,
     override numeric not null default 0,
     primary key (no, day)
-);
-comment on table private.earning_days is 'Bonuses of a member by day and type; rolled up.';
+) partition by range (day);
+comment on table private.earning_days is 'Bonuses of a member by day and type; rolled up. In partitions of a year.';
 alter table private.earning_days enable row level security;
+
+create table private.day_partitions (
+    number integer primary key,
+    until date not null
+);
+comment on table private.day_partitions is 'The partitions of private.team_days and private.earning_days, by number.';
+comment on column private.day_partitions.until is
+'The first day after it. It begins where the one before ends; the first has all earlier days.';
+alter table private.day_partitions enable row level security;
+
+create function private.add_day_partition() returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_last private.day_partitions;
+    v_number integer;
+    v_until date;
+    v_table text;
+    v_name text;
+begin
+    select * into v_last from private.day_partitions as p order by p.number desc limit 1;
+    v_number := coalesce(v_last.number, 0) + 1;
+    v_until := coalesce(v_last.until, pg_catalog.date_trunc('year', private.clock() at time zone 'UTC')) + interval '1 year';
+    foreach v_table in array array['team_days', 'earning_days'] loop
+        v_name := pg_catalog.format('%s_%s', v_table, v_number);
+        -- Attached, not created in its place: that would wait for every reader.
+        execute pg_catalog.format('create table private.%I (like private.%I including constraints)', v_name, v_table);
+        execute pg_catalog.format('comment on table private.%I is %L', v_name, 'Days before ' || v_until || '.');
+        execute pg_catalog.format('alter table private.%I enable row level security', v_name);
+        execute pg_catalog.format(
+            'alter table private.%I attach partition private.%I for values from (%s) to (%L)',
+            v_table, v_name, coalesce(pg_catalog.quote_literal(v_last.until), 'minvalue'), v_until
+        );
+    end loop;
+    insert into private.day_partitions (number, until) values (v_number, v_until);
+end
+$$;
+comment on function private.add_day_partition() is
+'Makes the next partition of both tables of days: a year. Sign-ups and new packages wait for the transaction, for the key to private.positions. Call under the lock of the roll-up.';
+
+create function private.add_day_partitions_until(p_day date) returns integer
+language plpgsql volatile set search_path = '' set lock_timeout = '3s' as $$
+declare
+    v_made integer := 0;
+begin
+    while not exists (select 1 from private.day_partitions as p where p.until > p_day) loop
+        perform private.add_day_partition();
+        v_made := v_made + 1;
+    end loop;
+    return v_made;
+end
+$$;
+comment on function private.add_day_partitions_until(date) is
+'Makes the partitions that are missing up to the one of a day; returns how many. Call under the lock of the roll-up.';
+
+select private.add_day_partitions_until(((private.clock() at time zone 'UTC') + interval '1 year')::date);
+
+create function jobs.prepare_days() returns integer
+language plpgsql volatile security definer set search_path = ''
+set lock_timeout = '3s' as $$
+begin
+    -- Autovacuum analyses each partition, never the whole, of which a join is estimated.
+    analyze private.team_days, private.earning_days;
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('networks'));
+    return private.add_day_partitions_until(((private.clock() at time zone 'UTC') + interval '1 year')::date);
+end
+$$;
+comment on function jobs.prepare_days() is
+'Makes the partitions of stored days up to a year from now; returns how many. Analyses the whole first.';
+grant execute on function jobs.prepare_days() to worker;
 
 create function private.positions_record_network_delta() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -135,6 +205,8 @@ declare
 begin
     -- One roll-up at a time; readers see either the deltas or the totals that include them.
     perform pg_catalog.pg_advisory_xact_lock(private.lock_key('networks'));
+    -- There for a year, unless the worker was away for as long.
+    perform private.add_day_partitions_until((private.clock() at time zone 'UTC')::date);
     with taken as (
         delete from private.network_deltas
         returning no, day, members, funded, package_cents, referral, pairing, override

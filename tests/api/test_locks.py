@@ -232,6 +232,12 @@ def test_what_waits_gets_try_again(scene: Scene, what: str, lock: str) -> None:
         ),
         pytest.param(
             "owner",
+            "select pg_advisory_xact_lock(private.lock_key('networks'))",
+            "select jobs.prepare_days()",
+            id="a-partition-of-days-is-made",
+        ),
+        pytest.param(
+            "owner",
             "select pg_advisory_xact_lock(private.lock_key('receipts_of_owner'), hashtext(%(member)s))",
             "insert into storage.objects (bucket_id, name, owner_id)"
             " values ('receipts', %(member)s || '/1999999999.png', %(member)s)",

@@ -48,6 +48,8 @@ SMALL = {
     "storage.buckets": "fixed",
     "private.bonus_revision_seq": "a sequence",
     "private.audit_log_2": "the next partition, empty",
+    "private.team_days_2": "the next year, empty",
+    "private.earning_days_2": "the next year, empty",
 }
 EXCEPTIONS = {
     ("rpc/list_members search kof", "private.profiles"): "a frequent text: ends with the 10,001st match",

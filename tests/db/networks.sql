@@ -201,5 +201,70 @@ select is((get_earnings('all') #>> '{totals,total}')::numeric + 5, (get_member_d
 select act_as_owner();
 select throws_ok(format($$ set local role %I; select * from private.%I $$, r, t), '42501', null, r || ' cannot read ' || t)
 from unnest(array['authenticated', 'platform_admin']) as r, unnest(array['team_days', 'earning_days']) as t;
+
+-- =====================================================================================================================
+-- Stored days lie in partitions of a year
+-- =====================================================================================================================
+create function pg_temp.in_years(p_years integer) returns timestamptz language sql as $$
+    select date_trunc('year', clock_timestamp() at time zone 'UTC') at time zone 'UTC' + make_interval(years => p_years)
+$$;
+create function pg_temp.partitions(p_of text) returns bigint language sql as $$
+    select count(*) from pg_inherits as i where i.inhparent = to_regclass('private.' || p_of)
+$$;
+create function pg_temp.place(p_table text, p_day date) returns text language plpgsql as $$
+begin
+    execute format('insert into private.%I (no, day) values (position_no(''freya''), %L)', p_table, p_day);
+    return (select t.place from (
+        select d.tableoid::regclass::text as place from private.team_days as d where p_table = 'team_days' and d.no = position_no('freya') and d.day = p_day
+        union all
+        select d.tableoid::regclass::text from private.earning_days as d where p_table = 'earning_days' and d.no = position_no('freya') and d.day = p_day
+    ) as t);
+end
+$$;
+select is(jobs.prepare_days(), 0, 'this year and the next have their partitions');
+select results_eq(
+    $$ select number, until from private.day_partitions order by number $$,
+    $$ values (1, (pg_temp.in_years(1) at time zone 'UTC')::date), (2, (pg_temp.in_years(2) at time zone 'UTC')::date) $$, 'which is stored'
+);
+select is(pg_temp.place(t, '1999-12-31'), format('private.%s_1', t), t || ': the first has all that was before')
+from unnest(array['team_days', 'earning_days']) as t;
+select is(pg_temp.place(t, (pg_temp.in_years(1) at time zone 'UTC')::date - 1), format('private.%s_1', t), t || ': to the last day of this year')
+from unnest(array['team_days', 'earning_days']) as t;
+select is(pg_temp.place(t, (pg_temp.in_years(1) at time zone 'UTC')::date), format('private.%s_2', t), t || ': and the next goes on')
+from unnest(array['team_days', 'earning_days']) as t;
+select set_config('app.demo_clock', (pg_temp.in_years(1) - interval '1 second')::text, true);
+select is(jobs.prepare_days(), 0, 'in the last second of the year there are as many');
+select set_config('app.demo_clock', pg_temp.in_years(1)::text, true);
+select is(jobs.prepare_days(), 1, 'with the new year the one of the year after it is made');
+select is(jobs.prepare_days(), 0, 'once');
+select is(pg_temp.partitions(t), 3::bigint, t || ' has it') from unnest(array['team_days', 'earning_days']) as t;
+
+-- The worker was away for years.
+select set_config('app.demo_clock', (pg_temp.in_years(5) + interval '12 hours')::text, true);
+select join_as('njord', 'freya');
+select complete('njord');
+select pays('njord', 100);
+select cmp_ok(jobs.roll_up_networks(), '>', 0, 'a roll-up makes what it needs');
+select is((select max(number) from private.day_partitions), 6, 'up to its day');
+select results_eq($$ select * from pg_temp.grown('ymir') $$, $$ select * from pg_temp.walked('ymir') $$, 'what grew stands at its day, in whatever partition');
+select results_eq($$ select * from pg_temp.earned() $$, $$ select * from pg_temp.journal() $$, 'and what was earned');
+select is(
+    (select d.tableoid::regclass::text from private.earning_days as d where d.no = position_no('freya') and d.day = (pg_temp.in_years(5) at time zone 'UTC')::date),
+    'private.earning_days_6', 'in the newest one'
+);
+select is(jobs.prepare_days(), 1, 'the job makes the rest of it');
+select set_config('app.demo_clock', '', true);
+create temporary table partitions as
+select i.inhrelid::regclass as partition from pg_inherits as i where i.inhparent in ('private.team_days'::regclass, 'private.earning_days'::regclass);
+select is((select count(*) from partitions), 14::bigint, 'of all partitions');
+select is_empty($$ select p.partition from partitions as p inner join pg_class as c on c.oid = p.partition where not c.relrowsecurity $$, 'each has row-level security');
+select is_empty(
+    $$ select p.partition, r.rolname from partitions as p cross join pg_roles as r
+    where r.rolname in ('anon', 'authenticated', 'service_role', 'platform_admin', 'edge_functions', 'worker')
+        and has_table_privilege(r.oid, p.partition, 'select, insert, update, delete, truncate, references, trigger') $$, 'and no role has a right to one'
+);
+select throws_ok(
+    format('insert into private.%I (no, day) values (0, %L)', t, (pg_temp.in_years(y) at time zone 'UTC')::date), '23503', null, format('%s: none has days of a member who is not there (year %s)', t, y)
+) from unnest(array['team_days', 'earning_days']) as t cross join generate_series(-1, 6) as y;
 select * from finish();
 rollback;

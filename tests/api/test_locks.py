@@ -372,6 +372,16 @@ def test_without_a_request_under_way_demo_mode_ends(ready_to_leave: str) -> None
         assert connection.execute("select private.is_demo() as demo").fetchone() == {"demo": False}
 
 
+READ_DAYS = "select count(*) from private.team_days, private.earning_days"
+MAKE_DAYS = "select private.add_day_partition()"
+
+
+@pytest.mark.parametrize(("first", "second"), [(READ_DAYS, MAKE_DAYS), (MAKE_DAYS, READ_DAYS)])
+def test_no_chart_waits_while_days_get_a_partition(scene: Scene, first: str, second: str) -> None:
+    with held(scene, first), impatient(scene) as connection:
+        connection.execute(second.encode())
+
+
 def test_a_repair_waits_for_the_member_whose_bonus_is_wrong(scene: Scene) -> None:
     with held(scene, LOCKS["earner"]), impatient(scene) as connection:
         connection.execute("set local session_replication_role = replica")

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from functions.auth.users import User
 from functions.core.database import Connection, Pool, transaction
-from functions.core.errors import ApiError, is_away
+from functions.core.errors import ApiError, is_transient
 
 _NEVER = "0001-01-01T00:00:00Z"
 
@@ -24,7 +24,7 @@ async def before_user_created(
 
     Raises:
         ApiError: the hook's own status and text; 500 when the function fails.
-        psycopg.Error: the database is away.
+        psycopg.Error: the database is away or too slow.
     """
     if function is None:
         return
@@ -34,7 +34,7 @@ async def before_user_created(
             query = sql.SQL("select {}.{}(%s) as response").format(*map(sql.Identifier, function))
             row = await (await connection.execute(query, [Jsonb(_event(user, address))])).fetchone()
     except psycopg.Error as error:
-        if is_away(error):
+        if is_transient(error):
             raise
         message = f"Error running hook URI: pg-functions://postgres/{function[0]}/{function[1]}"
         raise ApiError(500, "unexpected_failure", message) from error
@@ -49,7 +49,7 @@ async def mail_data(connection: Connection, function: tuple[str, str] | None, us
 
     Raises:
         ApiError: 500 when the function fails: a sign-up could name what it likes instead.
-        psycopg.Error: the database is away.
+        psycopg.Error: the database is away or too slow.
     """
     data: dict[str, Any] = user["raw_user_meta_data"] or {}
     if function is None:
@@ -58,7 +58,7 @@ async def mail_data(connection: Connection, function: tuple[str, str] | None, us
     try:
         row = await (await connection.execute(query, [Jsonb({"user": {"user_metadata": data}})])).fetchone()
     except psycopg.Error as error:
-        if is_away(error):
+        if is_transient(error):
             raise
         raise ApiError(500, "unexpected_failure", f"Error running {function[0]}.{function[1]}") from error
     return {**data, **((row or {}).get("data") or {})}

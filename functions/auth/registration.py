@@ -13,7 +13,7 @@ from functions.auth.hooks import before_user_created
 from functions.auth.service import Service
 from functions.auth.users import EmailExistsError, User, email_exists, find_by_email, insert_user
 from functions.core.database import Connection, transaction
-from functions.core.errors import ApiError, is_away
+from functions.core.errors import ApiError, is_transient
 from functions.core.request import client_address
 
 APP_METADATA = {"provider": "email", "providers": ["email"]}
@@ -128,13 +128,13 @@ async def save_user(connection: Connection, user: User, identity: dict[str, Any]
 
     Raises:
         ApiError: 422 when the address was taken meanwhile; 500 when a trigger of the product fails.
-        psycopg.Error: the database is away; whoever asks may ask again.
+        psycopg.Error: the database is away or too slow; whoever asks may ask again.
     """
     try:
         return await insert_user(connection, user, identity)
     except UniqueViolation as error:
         raise email_exists() from error
     except psycopg.Error as error:
-        if is_away(error):
+        if is_transient(error):
             raise
         raise ApiError(500, "unexpected_failure", "Database error saving new user") from error

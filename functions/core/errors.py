@@ -60,6 +60,7 @@ _BY_STATE = {
     "22P05": Meaning.UNSTORABLE_TEXT,
     "55P03": Meaning.LOCKED,
     "57014": Meaning.TIMED_OUT,
+    "25P03": Meaning.TIMED_OUT,
 }
 Rendering = ApiError | Callable[[psycopg.Error], ApiError]
 
@@ -76,9 +77,9 @@ def meaning_of(error: psycopg.Error) -> Meaning:
     return Meaning.UNREACHABLE if isinstance(error, psycopg.OperationalError) else Meaning.FAULT
 
 
-def is_away(error: psycopg.Error) -> bool:
-    """Return whether the database could not be asked: whoever asked may ask again."""
-    return meaning_of(error) in (Meaning.NO_CONNECTION, Meaning.UNREACHABLE)
+def is_transient(error: psycopg.Error) -> bool:
+    """Return whether the database could not be asked or took too long: whoever asked may ask again."""
+    return meaning_of(error) in (Meaning.NO_CONNECTION, Meaning.UNREACHABLE, Meaning.TIMED_OUT)
 
 
 def raised_by(error: psycopg.Error) -> ApiError:

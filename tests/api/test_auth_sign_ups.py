@@ -572,6 +572,27 @@ def test_while_the_database_is_lost_one_may_ask_again(
     assert lost.status_code == 503, lost.text
 
 
+def test_while_the_database_is_slow_one_may_ask_again(
+    stack: Stack, address: str, referrer: Member, admin_db: psycopg.Connection[Any]
+) -> None:
+    """The hook has two seconds."""
+    name = f"sleeps_{secrets.token_hex(4)}"
+    admin_db.execute(
+        f"create function hooks.{name}(event jsonb) returns jsonb language sql as"
+        " 'select to_jsonb(pg_sleep(4)::text)'"
+    )
+    settings = {
+        "GOTRUE_HOOK_BEFORE_USER_CREATED_ENABLED": "true",
+        "GOTRUE_HOOK_BEFORE_USER_CREATED_URI": f"pg-functions://postgres/hooks/{name}",
+    }
+    try:
+        with own_auth(stack, **settings) as auth:
+            slow = SignUp(auth, address, referrer).ask()
+    finally:
+        admin_db.execute(f"drop function hooks.{name}(jsonb)")
+    assert (slow.status_code, slow.json()["error_code"]) == (504, "request_timeout"), slow.text
+
+
 NOWHERE = "pg-functions://postgres/pg_catalog/nowhere"
 
 

@@ -25,9 +25,9 @@ from functions.core import metrics
 from functions.core.application import ErrorBoundary, ErrorResponses, make_app, make_documented_app
 from functions.core.caching import NoStore
 from functions.core.cors import Cors, CorsPolicy
-from functions.core.database import make_pool, transaction, transaction_as
+from functions.core.database import Pool, make_pool, transaction, transaction_as
 from functions.core.email_layout import Block
-from functions.core.errors import ApiError, Meaning
+from functions.core.errors import ApiError, Meaning, is_transient, meaning_of
 from functions.core.logging import RequestLog, configure
 from functions.core.migrations import apply
 from functions.core.passwords import is_common
@@ -238,6 +238,26 @@ async def test_a_connection_that_the_server_closed_is_replaced(
         async with pool.connection() as connection:
             assert connection.info.backend_pid != process
             await connection.execute("select 1")
+
+
+@pytest.mark.parametrize(
+    ("limit", "statement"),
+    [("idle_in_transaction_session_timeout", "select 1"), ("statement_timeout", "select pg_sleep(2)")],
+)
+async def test_a_transaction_that_took_too_long_may_be_asked_for_again(
+    stack: Stack, limit: str, statement: str
+) -> None:
+    async def take_long(pool: Pool) -> None:
+        async with transaction(pool) as connection:
+            await connection.execute(f"set local {limit} = '50ms'".encode())
+            await asyncio.sleep(0.5)
+            await connection.execute(statement.encode())
+
+    async with make_pool(stack.values["DATABASE_ADMIN_URL"], 1, "own") as pool:
+        with pytest.raises(psycopg.Error) as ended:
+            await take_long(pool)
+    assert meaning_of(ended.value) is Meaning.TIMED_OUT
+    assert is_transient(ended.value)
 
 
 @pytest.mark.threat("T73")

@@ -212,13 +212,12 @@ create function pg_temp.partitions(p_of text) returns bigint language sql as $$
     select count(*) from pg_inherits as i where i.inhparent = to_regclass('private.' || p_of)
 $$;
 create function pg_temp.place(p_table text, p_day date) returns text language plpgsql as $$
+declare
+    v_place text;
 begin
-    execute format('insert into private.%I (no, day) values (position_no(''freya''), %L)', p_table, p_day);
-    return (select t.place from (
-        select d.tableoid::regclass::text as place from private.team_days as d where p_table = 'team_days' and d.no = position_no('freya') and d.day = p_day
-        union all
-        select d.tableoid::regclass::text from private.earning_days as d where p_table = 'earning_days' and d.no = position_no('freya') and d.day = p_day
-    ) as t);
+    execute format('insert into private.%I (no, day) values (position_no(''freya''), %L) returning tableoid::regclass::text', p_table, p_day)
+    into v_place;
+    return v_place;
 end
 $$;
 select is(jobs.prepare_days(), 0, 'this year and the next have their partitions');

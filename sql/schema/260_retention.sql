@@ -52,8 +52,6 @@ begin
     delete from public.notifications as n where n.id in (
         select o.id from public.notifications as o
         where o.id < private.first_id_at(v_old) and o.created_at < v_old
-            -- Nobody who comes back after some months misses what was not read.
-            and (o.read_at is not null or o.created_at < v_old - interval '1 year')
         order by o.id
         limit p_limit
     );
@@ -71,5 +69,5 @@ begin
 end
 $$;
 comment on function jobs.purge_messages(integer) is
-'Deletes notifications read and more than a year old, unread ones of more than two years, administrators'' notices and e-mail that was given up of more than a year, at most so many of each; returns how many rows. Call again until it is 0.';
+'Deletes notifications, read or not, administrators'' notices and e-mail that was given up, all of more than a year, at most so many of each; returns how many rows. Call again until it is 0.';
 grant execute on function jobs.purge_messages(integer) to worker;

@@ -13,7 +13,7 @@ import pyotp
 import pytest
 
 from launcher.settings import ROOT
-from tests.support.own_auth import PASSWORD, OwnAuth, bearer, guess_at_once, signed_in, two_instances
+from tests.support.own_auth import PASSWORD, OwnAuth, attempt_at_once, bearer, signed_in, two_instances
 from tests.support.own_database import empty_database
 from tests.support.stack import Stack
 
@@ -57,7 +57,7 @@ def test_a_password_is_guessed_at_no_more_often(instances: Instances, ada: dict[
 
 @pytest.mark.threat("T77")
 def test_a_password_is_guessed_at_no_more_often_at_once(instances: Instances, ada: dict[str, Any]) -> None:
-    assert guess_at_once(instances, ada["email"]) == [400] * 10 + [429] * 14
+    assert attempt_at_once(instances, ada["email"]) == [400] * 10 + [429] * 14
 
 
 @pytest.mark.threat("T77", "T78")

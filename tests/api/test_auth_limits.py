@@ -20,8 +20,8 @@ from functions.core.errors import ApiError
 from tests.support.own_auth import (
     PASSWORD,
     OwnAuth,
+    attempt_at_once,
     bearer,
-    guess_at_once,
     own_auth,
     signed_in,
     wait_for_notice,
@@ -165,7 +165,7 @@ def test_an_unknown_address_is_limited_like_a_known_one(auth: OwnAuth) -> None:
 
 @pytest.mark.threat("T77")
 def test_parallel_login_attempts_count_before_they_are_verified(auth: OwnAuth, ada: dict[str, Any]) -> None:
-    assert guess_at_once([auth], ada["email"]) == [400] * 10 + [429] * 14
+    assert attempt_at_once([auth], ada["email"]) == [400] * 10 + [429] * 14
 
 
 @pytest.mark.threat("T79")

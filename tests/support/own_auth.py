@@ -286,13 +286,13 @@ def signed_in(auth: OwnAuth, user: dict[str, Any]) -> dict[str, Any]:
     return dict(auth.sign_in(user["email"], PASSWORD).raise_for_status().json())
 
 
-def guess_at_once(services: Sequence[OwnAuth], email: str) -> list[int]:
+def attempt_at_once(services: Sequence[OwnAuth], email: str) -> list[int]:
     """Send 24 wrong passwords, twelve at once, to one service after the other; returns the sorted statuses.
 
     Each is sent again while a service is busy (503): such a one is neither verified nor counted.
     """
 
-    def guess(number: int) -> int:
+    def attempt(number: int) -> int:
         until = time.monotonic() + 20
         while True:
             status = services[number % len(services)].sign_in(email, f"guess-{number}").status_code
@@ -301,7 +301,7 @@ def guess_at_once(services: Sequence[OwnAuth], email: str) -> list[int]:
             time.sleep(0.1)
 
     with ThreadPoolExecutor(12) as pool:
-        return sorted(pool.map(guess, range(24)))
+        return sorted(pool.map(attempt, range(24)))
 
 
 def set_password(auth: OwnAuth, token: str, **fields: str) -> httpx.Response:

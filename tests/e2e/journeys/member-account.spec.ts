@@ -173,13 +173,17 @@ test('a password is changed only by who knows the present one', async ({ browser
 
 async function setUpDevice(page: Page): Promise<string> {
   await page.goto('/settings')
+  const devices = page.getByRole('group', { name: 'Devices' })
   await page.getByRole('button', { name: 'Set up two-step sign-in' }).click()
+  await expect(devices).toBeFocused()
   await page.getByLabel('Device name').fill('My phone')
   await page.getByRole('button', { name: 'Continue' }).click()
   const secret = (await page.getByText(/^([A-Z2-7]{4} ){3,}/).textContent()) ?? ''
+  await expect(devices).toBeFocused()
   await page.getByLabel('Six-digit code').fill(await codeOf(secret, -1))
   await page.getByRole('button', { name: 'Turn on' }).click()
   await expect(page.getByText(/Add a second device: there are no recovery codes/).first()).toBeVisible()
+  await expect(devices).toBeFocused()
   return secret
 }
 

@@ -1,6 +1,6 @@
 import { expect, test, type Page } from '@playwright/test'
 import { overflow } from '../accessibility'
-import { createFunded, createMember, openAs } from '../people'
+import { createEarner, createFunded, createMember, openAs } from '../people'
 
 // From every page of a member to every other, at each width, by mouse and keyboard.
 const pages = {
@@ -97,5 +97,29 @@ test('on a phone the sheet has every page and the account, and the open tab is i
   const box = await tab.boundingBox()
   expect(box?.x).toBeGreaterThan(0)
   expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390)
+  await page.context().close()
+})
+
+test('arrow keys walk through the tabs of the dashboard, and the focus stays on them', async ({
+  browser,
+}) => {
+  const [person] = await createEarner('tabs')
+  const page = await openAs(browser, person)
+  await page.goto('/dashboard')
+  const tab = (name: string) => page.getByRole('tab', { name })
+  await tab('Classic View').focus()
+  await page.keyboard.press('ArrowRight')
+  await expect(tab('Advanced Analytics')).toBeFocused()
+  await expect(page.getByRole('region', { name: 'Earnings by type' })).toBeVisible()
+  await tab('Bonus Breakdown').focus()
+  for (const [name, shown] of [
+    ['Pairing Details', page.getByRole('table')],
+    ['Network Summary', page.getByRole('region', { name: 'Team growth' })],
+    ['Team Tree', page.getByRole('treegrid')],
+  ] as const) {
+    await page.keyboard.press('ArrowRight')
+    await expect(shown).toBeVisible()
+    await expect(tab(name)).toBeFocused()
+  }
   await page.context().close()
 })

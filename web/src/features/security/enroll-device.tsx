@@ -13,14 +13,26 @@ import { useAbandon, useEnroll, useVerify, type Enrollment } from './api'
 interface EnrollDeviceProps {
   /** Names in use; each device needs its own. */
   taken: string[]
+  /** The secret is shown next, in the place of the name. */
+  onNamed: () => void
   onDone: () => void
 }
 
 /** Names the device, then shows what it must hold, then asks for its first code. */
-export function EnrollDevice({ taken, onDone }: EnrollDeviceProps) {
+export function EnrollDevice({ taken, onNamed, onDone }: EnrollDeviceProps) {
   const [enrollment, setEnrollment] = useState<Enrollment | null>(null)
   const abandon = useAbandon()
-  if (!enrollment) return <NameDevice taken={taken} onNamed={setEnrollment} onCancel={onDone} />
+  if (!enrollment)
+    return (
+      <NameDevice
+        taken={taken}
+        onNamed={(next) => {
+          setEnrollment(next)
+          onNamed()
+        }}
+        onCancel={onDone}
+      />
+    )
   return (
     <Scan
       enrollment={enrollment}

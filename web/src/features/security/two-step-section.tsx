@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { ShieldCheck, ShieldOff } from 'lucide-react'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { CodeForm } from '@/components/code-form'
 import { Notice } from '@/components/notice'
 import { Region } from '@/components/region'
@@ -30,8 +30,29 @@ function Devices({ devices }: { devices: Device[] }) {
   const [adding, setAdding] = useState(false)
   const [removing, setRemoving] = useState<string | null>(null)
   const on = devices.length > 0
+  const group = useRef<HTMLDivElement>(null)
+  // What was pressed makes way for what comes next.
+  const focusGroup = () => group.current?.focus()
+
+  function endRemoval() {
+    setRemoving(null)
+    focusGroup()
+  }
+
+  function showForm(shown: boolean) {
+    setAdding(shown)
+    focusGroup()
+  }
+
   return (
-    <div className="flex flex-col gap-4">
+    <div
+      ref={group}
+      role="group"
+      aria-label="Devices"
+      tabIndex={-1}
+      data-quiet-focus
+      className="flex flex-col gap-4"
+    >
       <p className="flex items-start gap-2.5">
         {on ? (
           <ShieldCheck className="mt-0.5 size-5 stroke-[1.75] text-positive" aria-hidden />
@@ -63,9 +84,7 @@ function Devices({ devices }: { devices: Device[] }) {
                   Remove
                 </Button>
               </div>
-              {removing === device.id ? (
-                <RemoveDevice device={device} onDone={() => setRemoving(null)} />
-              ) : null}
+              {removing === device.id ? <RemoveDevice device={device} onDone={endRemoval} /> : null}
             </li>
           ))}
         </ul>
@@ -74,9 +93,13 @@ function Devices({ devices }: { devices: Device[] }) {
         <Notice tone="warning">Add a second device: there are no recovery codes.</Notice>
       ) : null}
       {adding ? (
-        <EnrollDevice taken={devices.map((device) => device.name)} onDone={() => setAdding(false)} />
+        <EnrollDevice
+          taken={devices.map((device) => device.name)}
+          onNamed={focusGroup}
+          onDone={() => showForm(false)}
+        />
       ) : (
-        <Button variant="outline" className="self-start" onClick={() => setAdding(true)}>
+        <Button variant="outline" className="self-start" onClick={() => showForm(true)}>
           {on ? 'Add another device' : 'Set up two-step sign-in'}
         </Button>
       )}

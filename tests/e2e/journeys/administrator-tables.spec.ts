@@ -292,3 +292,25 @@ test('a tall receipt is seen whole, turned and not', async ({ browser }) => {
   expect(await scrolls()).toBe(true)
   await page.context().close()
 })
+
+test('the button that turns the pages keeps the focus on the last one, and turns no further', async ({
+  browser,
+}) => {
+  const context = await administratorBrowser(browser)
+  const page = await context.newPage()
+  await page.goto('/admin/users')
+  const next = page.getByRole('button', { name: 'Next' })
+  await next.focus()
+  // Others join meanwhile: the last page is the one from which there is no next.
+  for (let turned = 1; (await next.getAttribute('aria-disabled')) !== 'true'; turned += 1) {
+    await page.keyboard.press('Enter')
+    await expect(page.getByText(`Page ${turned + 1} of`)).toBeVisible()
+    await expect(next).toBeFocused()
+  }
+  const address = page.url()
+  await page.keyboard.press('Enter')
+  await expect(next).toBeFocused()
+  expect(page.url()).toBe(address)
+  expect(address).toContain('page=')
+  await context.close()
+})

@@ -33,7 +33,7 @@ export function CorrectionAct({ kind, targetId, label, dialog }: CorrectionActPr
           variant="outline"
           aria-disabled={!online}
           title={online ? undefined : offlineText}
-          onClick={() => online && setOpen(true)}
+          onClick={() => setOpen(true)}
         >
           {label}
         </Button>

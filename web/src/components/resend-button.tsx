@@ -49,7 +49,7 @@ export function ResendButton({ label, sentAt, onSend }: ResendButtonProps) {
       <Button
         variant="outline"
         busy={sending && 'Sending...'}
-        disabled={left > 0}
+        aria-disabled={left > 0}
         onClick={() => void send()}
       >
         {label}

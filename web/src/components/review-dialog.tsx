@@ -156,12 +156,7 @@ export function ReviewDialog(props: ReviewDialogProps) {
             </Button>
           ) : (
             <>
-              <Button
-                ref={cancel}
-                variant="outline"
-                aria-disabled={locked}
-                onClick={() => !locked && onClose()}
-              >
+              <Button ref={cancel} variant="outline" aria-disabled={locked} onClick={onClose}>
                 {dismissLabel}
               </Button>
               <Button
@@ -169,7 +164,7 @@ export function ReviewDialog(props: ReviewDialogProps) {
                 busy={locked && busyLabel}
                 aria-disabled={!online}
                 aria-describedby={online ? undefined : offline}
-                onClick={() => online && void send()}
+                onClick={() => void send()}
               >
                 {late || lost ? 'Try again' : confirmLabel}
               </Button>

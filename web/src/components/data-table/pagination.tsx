@@ -28,7 +28,7 @@ export function Pagination({ table, total }: { table: TableController; total: nu
         <Button
           variant="outline"
           size="compact"
-          disabled={page <= 1}
+          aria-disabled={page <= 1}
           onClick={() => table.change({ page: page - 1 })}
         >
           Previous
@@ -36,7 +36,7 @@ export function Pagination({ table, total }: { table: TableController; total: nu
         <Button
           variant="outline"
           size="compact"
-          disabled={page >= pages}
+          aria-disabled={page >= pages}
           onClick={() => table.change({ page: page + 1 })}
         >
           Next

@@ -63,7 +63,7 @@ function DecisionButton<Row extends MoneyRequest>(
         aria-disabled={reason !== null}
         aria-label={`${words[action]} the ${noun} of ${row.username}`}
         aria-description={reason ?? undefined}
-        onClick={() => reason === null && acts.onDecide(row, action)}
+        onClick={() => acts.onDecide(row, action)}
       >
         {words[action]}
       </Button>

@@ -68,7 +68,7 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
                   variant="outline"
                   aria-disabled={offline !== null}
                   title={offline ?? undefined}
-                  onClick={() => offline === null && acts.onDecide(row, 'reject')}
+                  onClick={() => acts.onDecide(row, 'reject')}
                 >
                   Reject
                 </Button>
@@ -76,7 +76,7 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
                   variant="outline"
                   aria-disabled={blocked !== null}
                   title={blocked ?? undefined}
-                  onClick={() => blocked === null && acts.onDecide(row, 'approve')}
+                  onClick={() => acts.onDecide(row, 'approve')}
                 >
                   Approve
                 </Button>

@@ -5,15 +5,13 @@ import type { ComponentProps } from 'react'
 import { cn } from '@/lib/cn'
 
 const buttonStyles = cva(
-  'relative inline-flex shrink-0 select-none items-center justify-center gap-2 rounded-control text-body font-semibold whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:border-border disabled:bg-transparent disabled:text-muted-foreground aria-disabled:cursor-not-allowed aria-disabled:border-border aria-disabled:bg-transparent aria-disabled:text-muted-foreground [&_svg]:size-5 [&_svg]:stroke-[1.75]',
+  'relative inline-flex shrink-0 select-none items-center justify-center gap-2 rounded-control text-body font-semibold whitespace-nowrap transition-colors aria-disabled:cursor-not-allowed aria-disabled:border-border aria-disabled:bg-transparent aria-disabled:text-muted-foreground [&_svg]:size-5 [&_svg]:stroke-[1.75]',
   {
     variants: {
       variant: {
-        default:
-          'bg-primary text-primary-foreground hover:bg-primary-hover disabled:border aria-disabled:border',
+        default: 'bg-primary text-primary-foreground hover:bg-primary-hover aria-disabled:border',
         outline: 'border border-input bg-card text-foreground hover:bg-muted',
-        destructive:
-          'bg-destructive text-destructive-foreground hover:opacity-90 disabled:border aria-disabled:border',
+        destructive: 'bg-destructive text-destructive-foreground hover:opacity-90 aria-disabled:border',
         ghost: 'text-foreground hover:bg-muted',
         link: 'text-primary hover:text-primary-hover hover:underline underline-offset-4',
       },
@@ -33,14 +31,15 @@ const buttonStyles = cva(
 
 type Looks = VariantProps<typeof buttonStyles>
 
-interface PressProps extends ComponentProps<'button'>, Looks {
+/** Never `disabled`, which takes the focus away from who has just pressed: `aria-disabled` leaves it and takes no press. */
+interface PressProps extends Omit<ComponentProps<'button'>, 'disabled'>, Looks {
   asChild?: false
   /** The word while the press is being worked on ("Approving..."). The button keeps its width. */
   busy?: string | false | null
 }
 
 /** Gives the looks to the single child instead, such as a link, which is pressed and works by itself. */
-interface LooksProps extends Omit<ComponentProps<'button'>, 'onClick'>, Looks {
+interface LooksProps extends Omit<ComponentProps<'button'>, 'onClick' | 'disabled'>, Looks {
   asChild: true
   onClick?: never
   busy?: never
@@ -64,12 +63,13 @@ export function Button({
       </Slot.Root>
     )
   }
+  const held = Boolean(busy) || rest['aria-disabled'] === true
   return (
     <button
       type="button"
       className={styles}
       aria-busy={busy ? true : undefined}
-      onClick={busy ? (event) => event.preventDefault() : onClick}
+      onClick={held ? (event) => event.preventDefault() : onClick}
       {...rest}
     >
       <span className={cn('contents', busy && '[&>*]:invisible')}>

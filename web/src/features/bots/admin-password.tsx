@@ -81,7 +81,7 @@ export function MaskedPassword({ subscription }: { subscription: AdminSubscripti
             aria-label={shown === null ? `Show ${name}` : `Hide ${name}`}
             aria-description={forbidden ?? 'Every reveal is logged'}
             aria-disabled={forbidden !== null || busy}
-            onClick={() => forbidden === null && !busy && void turn()}
+            onClick={() => void turn()}
           >
             {shown === null ? <Eye aria-hidden /> : <EyeOff aria-hidden />}
           </Button>

@@ -62,7 +62,7 @@ export function depositColumns(
           aria-disabled={acts.forbidden !== null}
           title={acts.forbidden ?? undefined}
           aria-label={`View the receipt of ${original.username}`}
-          onClick={() => acts.forbidden === null && onReceipt(original)}
+          onClick={() => onReceipt(original)}
         >
           <Image aria-hidden />
           View

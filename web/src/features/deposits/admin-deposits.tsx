@@ -48,7 +48,7 @@ export function AdminDeposits() {
                   variant="outline"
                   aria-disabled={acts.forbidden !== null}
                   title={acts.forbidden ?? undefined}
-                  onClick={() => acts.forbidden === null && setReceipt(deposit)}
+                  onClick={() => setReceipt(deposit)}
                 >
                   View receipt
                 </Button>

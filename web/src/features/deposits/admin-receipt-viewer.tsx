@@ -24,14 +24,19 @@ export function ReceiptViewer({ receiptUrl, member, onClose }: ReceiptViewerProp
     <Dialog open onOpenChange={(open) => !open && onClose()}>
       <DialogContent title={`Receipt of ${member}`} className="md:w-[min(880px,calc(100vw-48px))]">
         <div className="mb-3 flex flex-wrap gap-2">
-          <Button variant="outline" size="compact" disabled={zoom === 0} onClick={() => setZoom(zoom - 1)}>
+          <Button
+            variant="outline"
+            size="compact"
+            aria-disabled={zoom === 0}
+            onClick={() => setZoom(zoom - 1)}
+          >
             <ZoomOut aria-hidden />
             Zoom out
           </Button>
           <Button
             variant="outline"
             size="compact"
-            disabled={zoom === zooms.length - 1}
+            aria-disabled={zoom === zooms.length - 1}
             onClick={() => setZoom(zoom + 1)}
           >
             <ZoomIn aria-hidden />
@@ -44,7 +49,7 @@ export function ReceiptViewer({ receiptUrl, member, onClose }: ReceiptViewerProp
           <Button
             variant="outline"
             size="compact"
-            disabled={zoom === 0 && turned === 0}
+            aria-disabled={zoom === 0 && turned === 0}
             onClick={() => {
               setZoom(0)
               setTurned(0)

@@ -97,12 +97,7 @@ export function DepositForm(props: DepositFormProps) {
           </>
         }
       >
-        <Button
-          type="submit"
-          aria-disabled={!online}
-          aria-describedby={online ? undefined : offline}
-          onClick={(event) => !online && event.preventDefault()}
-        >
+        <Button type="submit" aria-disabled={!online} aria-describedby={online ? undefined : offline}>
           Review deposit
         </Button>
         <Button asChild variant="link" className="hidden px-4 md:inline-flex">

@@ -157,7 +157,7 @@ export function ReadinessPage() {
             <Button
               aria-disabled={!state.ready}
               aria-describedby={state.ready ? undefined : 'not-ready'}
-              onClick={() => state.ready && setLeaving(true)}
+              onClick={() => setLeaving(true)}
             >
               Accept real money
             </Button>

@@ -50,7 +50,7 @@ export function NotesForm({ member }: { member: MemberDetails }) {
         variant="outline"
         size="compact"
         className="self-start"
-        disabled={notes === kept}
+        aria-disabled={notes === kept}
         busy={update.isPending && 'Saving...'}
       >
         Save notes

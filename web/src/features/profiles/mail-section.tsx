@@ -26,8 +26,10 @@ export function MailSection() {
                 <Checkbox
                   id={`mail-${topic}`}
                   checked={wanted}
-                  disabled={set.isPending}
-                  onCheckedChange={(checked) => set.mutate({ topic, wanted: checked === true })}
+                  aria-disabled={set.isPending}
+                  onCheckedChange={(checked) => {
+                    if (!set.isPending) set.mutate({ topic, wanted: checked === true })
+                  }}
                 />
                 <label htmlFor={`mail-${topic}`}>{label}</label>
               </li>

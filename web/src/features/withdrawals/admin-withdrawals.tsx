@@ -60,7 +60,7 @@ function PayoutButton({ row, acts, size }: UnpaidActsProps & { size?: 'row' }) {
         aria-disabled={!online}
         title={online ? undefined : offlineText}
         aria-label={size && `Add the payout reference of ${row.username}`}
-        onClick={() => online && setPaying(true)}
+        onClick={() => setPaying(true)}
       >
         {size ? 'Add payout' : 'Add payout reference'}
       </Button>

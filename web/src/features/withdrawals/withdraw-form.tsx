@@ -141,12 +141,7 @@ export function WithdrawForm(props: WithdrawFormProps) {
           </>
         }
       >
-        <Button
-          type="submit"
-          aria-disabled={!online}
-          aria-describedby={online ? undefined : offline}
-          onClick={(event) => !online && event.preventDefault()}
-        >
+        <Button type="submit" aria-disabled={!online} aria-describedby={online ? undefined : offline}>
           Review withdrawal
         </Button>
         <Button asChild variant="link" className="hidden px-4 md:inline-flex">

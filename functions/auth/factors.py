@@ -17,7 +17,7 @@ from functions.auth.service import Service
 from functions.auth.users import NO_INSTANCE, User, find_user, has_verified_factor
 from functions.core.database import Connection
 from functions.core.errors import ApiError
-from functions.core.request import client_address
+from functions.core.request import client_address, network_of
 
 _UNUSED_FOR = timedelta(seconds=300)
 _PERIOD = 30
@@ -93,7 +93,8 @@ async def open_challenge(
     if found is None:
         message = "MFA factor with the provided challenge ID not found"
         raise ApiError(422, "mfa_factor_not_found", message)
-    if found["verified_at"] is not None or str(found["ip_address"]) != client_address(request):
+    here, there = client_address(request), str(found["ip_address"])
+    if found["verified_at"] is not None or network_of(here) != network_of(there):
         message = "Challenge and verify IP addresses mismatch."
         raise ApiError(422, "mfa_ip_address_mismatch", message)
     if datetime.now(UTC) > found["created_at"] + timedelta(seconds=service.settings.mfa_challenge_expiry):

@@ -1,8 +1,7 @@
 """The budget of all mail in an hour: who may use how much of it."""
 
 import hashlib
-from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -12,10 +11,12 @@ from functions.auth.durations import parse_duration
 from functions.auth.settings import AuthSettings
 from functions.core.database import Pool, transaction
 from functions.core.errors import ApiError
-from functions.core.request import network_of
+from functions.core.request import networks_of
 
-# A client's network and a recipient each have this part of the budget, and again of each essential kind.
+# A client's network and a recipient each have this part of the budget, and again of each essential kind;
+# the wide network around an IPv6 client has three times as much.
 _SHARE = 0.1
+_NETWORK_PARTS = (1, 1 / 3)
 # Nothing but these and notifications takes the last three tenths.
 _ESSENTIAL = frozenset({"recovery", "reauthentication"})
 _FOR_OTHERS = 0.7
@@ -48,7 +49,7 @@ on conflict (subject) do update set
     level = greatest(0, c.level - extract(epoch from now() - c.counted_at) / %(period)s) + excluded.level,
     counted_at = now()
     where greatest(0, c.level - extract(epoch from now() - c.counted_at) / %(period)s) + excluded.level
-        <= case when c.subject = %(total)s then %(most)s else 1 end
+        <= case when c.subject = %(total)s then %(most)s else 1 end + %(rounding)s
 """
 
 
@@ -87,13 +88,16 @@ class MailBudget:
         """
         mails, is_essential = len(recipients), mail in _ESSENTIAL
         given = request.headers.get(self._header, "") if self._header else ""
-        network = _network(given.split(",")[0].strip())
-        source = f"{mail} from {network}" if is_essential else f"from {network}"
+        address = given.split(",")[0].strip()
+        source = f"{mail} from" if is_essential else "from"
+        networks = networks_of(address) if address else []
         # Both addresses of a change may be of one domain: this counts once, for the client may not know.
         targets = sorted({_target(mail, recipient) for recipient in recipients if recipient})
         reservation = Reservation()
-        shares = [source] * mails if network else []
-        await self._take(mails, shares + targets, 1 if is_essential else _FOR_OTHERS)
+        shares = dict.fromkeys(targets, 1.0)
+        for network, part in zip(networks, _NETWORK_PARTS, strict=False):
+            shares[f"{source} {network}"] = mails * part
+        await self._take(mails, shares, 1 if is_essential else _FOR_OTHERS)
         try:
             yield reservation
         except BaseException:
@@ -109,14 +113,14 @@ class MailBudget:
         Else who signs up many addresses of a domain could mail it as many times a share by recoveries.
         """
         try:
-            await self._take(0, [_target("signup", recipient)], 1)
+            await self._take(0, {_target("signup", recipient): 1}, 1)
         except ApiError:
             return False
         return True
 
     async def take_for_notice(self, recipient: str) -> None:
         """Count a notification. Raises ApiError 429 when it must wait."""
-        await self._take(1, [f"notice to {_mailbox(recipient)}"], 1)
+        await self._take(1, {f"notice to {_mailbox(recipient)}": 1}, 1)
 
     async def purge_old(self) -> None:
         """Delete counts that have sunk to nothing."""
@@ -126,22 +130,21 @@ class MailBudget:
                 [self._period],
             )
 
-    async def _take(self, mails: int, shares: list[str], most: float) -> None:
-        """Count all or nothing."""
+    async def _take(self, mails: int, shares: Mapping[str, float], most: float) -> None:
+        """Count all or nothing: so many mails of the budget, and of each share."""
         if not mails and not shares:
             return
         if not self._count:
             raise _used_up()
-        used: dict[str, float] = defaultdict(float)
-        used[self._total] = mails / self._count
-        for share in shares:
-            used[self._subject(share)] += self._part
+        used = {self._total: mails / self._count}
+        used |= {self._subject(share): self._part * number for share, number in shares.items()}
         values = {
             "subjects": list(used),
             "used": list(used.values()),
             "period": self._period,
             "total": self._total,
-            "most": most + _ROUNDING,
+            "most": most,
+            "rounding": _ROUNDING,
         }
         async with transaction(self._pool) as connection:
             taken = await connection.execute(_TAKE, values)
@@ -166,13 +169,6 @@ class MailBudget:
 
 def _used_up() -> ApiError:
     return ApiError(429, "over_email_send_rate_limit", "email rate limit exceeded")
-
-
-def _network(address: str) -> str:
-    try:
-        return network_of(address)
-    except ValueError:
-        return address
 
 
 def _target(mail: str, recipient: str) -> str:

@@ -3,55 +3,59 @@
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from functions.auth.login_attempts import subject_of_email, too_many_attempts
 from functions.auth.users import User
 from functions.core.database import Pool
-from functions.core.request import network_of
+from functions.core.request import WIDE_ALLOWANCE, network_of, networks_of
 
 KNOWN_FOR = timedelta(days=90)
 
-# The address first, then the account: whoever counts or takes back locks the two rows in this order.
+# The networks first, by their hashes, then the account: whoever counts or takes back locks in this order.
 _COUNT = """
 with known as materialized (
     select from auth.known_addresses
     where user_id = %(user)s and address = %(known)s and seen_at > now() - %(known_for)s),
 address as (
     insert into auth.attempts as a (kind, subject, failures, started_at)
-    values ('address', %(address)s, 1, now())
+    select 'address', subject, 1, now() from unnest(%(networks)s::text[]) as t (subject) order by subject
     on conflict (kind, subject) do update set
         failures = case when a.started_at > now() - %(window)s then a.failures + 1 else 1 end,
         started_at = case when a.started_at > now() - %(window)s then a.started_at else now() end
-        where a.failures < %(address_limit)s or a.started_at <= now() - %(window)s
-            or exists (select from known)
-    returning failures),
+        where a.failures < case when a.subject = %(network)s then %(network_limit)s else %(wide_limit)s end
+            or a.started_at <= now() - %(window)s or exists (select from known)
+    returning subject),
 account as (
     insert into auth.attempts as a (kind, subject, failures, started_at)
     select 'password', case when exists (select from known) then %(here)s else %(account)s end, 1, now()
-    from address
+    where (select count(*) from address) = cardinality(%(networks)s::text[])
     on conflict (kind, subject) do update set
         failures = case when a.started_at > now() - %(window)s then a.failures + 1 else 1 end,
         started_at = case when a.started_at > now() - %(window)s then a.started_at else now() end
         where a.failures < %(limit)s or a.started_at <= now() - %(window)s
     returning subject, failures)
-select account.subject, account.failures, address.failures is not null as has_counted
-from (values (1)) as one left join address on true left join account on true
+select account.subject, account.failures, array(select subject from address) as counted
+from (values (1)) as one left join account on true
 """
-_UNCOUNT_ADDRESS = """
-update auth.attempts set failures = failures - 1
-where kind = 'address' and subject = %(address)s and failures > 0
+_UNCOUNT_NETWORKS = """
+update auth.attempts as a set failures = a.failures - 1
+from (
+    select subject from auth.attempts
+    where kind = 'address' and subject = any(%(networks)s) and failures > 0 order by subject for no key update
+) as counted
+where a.kind = 'address' and a.subject = counted.subject
 """
 _UNCOUNT = f"""
-with address as ({_UNCOUNT_ADDRESS} returning 1)
+with address as ({_UNCOUNT_NETWORKS} returning 1)
 update auth.attempts set failures = failures - 1
 from (select count(*) from address) as first
 where kind = 'password' and subject = %(subject)s and failures > 0
 """
 _FORGIVE = f"""
-with address as ({_UNCOUNT_ADDRESS} returning 1)
+with address as ({_UNCOUNT_NETWORKS} returning 1)
 delete from auth.attempts using (select count(*) from address) as first
 where kind = 'password' and subject = %(subject)s
 """
@@ -67,14 +71,14 @@ class PasswordAttempt:
     """An attempt that is being verified: its number since the window began, and where it is counted."""
 
     number: int
-    address: str = ""
+    networks: list[str] = field(default_factory=list)
     subject: str = ""
 
 
 class PasswordAttempts:
     """Wrong passwords, counted before each is verified, so that parallel ones are counted too.
 
-    Each counts against the network address that it comes from, and against the account: all addresses share
+    Each counts against the network that it comes from, and against the account: all addresses share
     one count of it, but one that signed in to it in the last 90 days has its own. So nobody can use up the
     attempts of the owner at home, and who is at home there cannot guess for ever.
     Kept in auth.attempts, in its own committed statement: neither an error nor a restart takes it back.
@@ -104,25 +108,27 @@ class PasswordAttempts:
 
     async def _count(self, email: str, user: User | None, address: str) -> PasswordAttempt:
         account = subject_of_email(email)
-        here = hashlib.sha256(network_of(address).encode()).hexdigest()
+        networks = [hashlib.sha256(network.encode()).hexdigest() for network in networks_of(address)]
         values: dict[str, Any] = {
             "user": user["id"] if user else None,
             "known": known_address(user, address) if user else None,
             "known_for": KNOWN_FOR,
             "account": account,
-            "address": here,
-            "here": f"{account}:{here}",
+            "networks": networks,
+            "network": networks[0],
+            "here": f"{account}:{networks[0]}",
             "limit": self._limit,
-            "address_limit": self._address_limit,
+            "network_limit": self._address_limit,
+            "wide_limit": self._address_limit * WIDE_ALLOWANCE,
             "window": self._window,
         }
         async with self._pool.connection() as connection:
             row = await (await connection.execute(_COUNT, values)).fetchone()
             if row and row["failures"] is not None:
-                return PasswordAttempt(row["failures"], here, row["subject"])
-            if row and row["has_counted"]:
-                # Rejected because of the account, without being verified: the address has not failed.
-                await connection.execute(_UNCOUNT_ADDRESS, {"address": here})
+                return PasswordAttempt(row["failures"], networks, row["subject"])
+            if row and row["counted"]:
+                # Rejected without being verified: what has room for it has not failed.
+                await connection.execute(_UNCOUNT_NETWORKS, {"networks": row["counted"]})
         raise too_many_attempts(self._window)
 
     async def forgive(self, attempt: PasswordAttempt) -> None:
@@ -147,4 +153,4 @@ class PasswordAttempts:
 
     async def _execute(self, statement: str, attempt: PasswordAttempt) -> None:
         async with self._pool.connection() as connection:
-            await connection.execute(statement, {"address": attempt.address, "subject": attempt.subject})
+            await connection.execute(statement, {"networks": attempt.networks, "subject": attempt.subject})

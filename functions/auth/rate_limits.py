@@ -1,17 +1,20 @@
-"""Limits of requests per address: GoTrue's token buckets, in memory.
+"""Limits of requests per client: GoTrue's token buckets, in memory.
 
 Each instance counts what it is asked itself, so each allows its part of a limit.
 """
 
 import time
+from collections.abc import Sequence
 
 from starlette.requests import Request
 
 from functions.auth.settings import AuthSettings
 from functions.core.errors import ApiError
+from functions.core.request import WIDE_ALLOWANCE, networks_of
 
 BURST = 30
-_MOST_ADDRESSES = 20_000
+_MOST_NETWORKS = 20_000
+_ROUNDING = 1e-9
 
 
 class Bucket:
@@ -22,22 +25,32 @@ class Bucket:
         self._rate, self._burst = rate, burst
         self._left: dict[str, tuple[float, float]] = {}
 
-    def take(self, key: str) -> bool:
-        """Return whether one more is allowed now, and count it."""
+    def take(self, networks: Sequence[str]) -> bool:
+        """Return whether a client with these networks (`networks_of`) is allowed one more now, and count it.
+
+        One that is not allowed counts in neither of them.
+        """
         now = time.monotonic()
-        left, since = self._left.pop(key, (self._burst, now))
-        left = min(self._burst, left + (now - since) * self._rate)
-        self._left[key] = (left - 1 if left >= 1 else left, now)
-        if len(self._left) > _MOST_ADDRESSES:
-            # The least recently seen address has refilled most.
+        # A wide network has the same bucket, of which each request takes a smaller part.
+        parts = dict(zip(networks, (1, 1 / WIDE_ALLOWANCE), strict=False))
+        left = {network: self._left_of(network, now) for network in networks}
+        is_allowed = all(left[network] >= part - _ROUNDING for network, part in parts.items())
+        for network, part in parts.items():
+            self._left[network] = (left[network] - part if is_allowed else left[network], now)
+        while len(self._left) > _MOST_NETWORKS:
+            # The least recently seen one has refilled most.
             del self._left[next(iter(self._left))]
-        return left >= 1
+        return is_allowed
+
+    def _left_of(self, network: str, now: float) -> float:
+        left, since = self._left.pop(network, (self._burst, now))
+        return min(self._burst, left + (now - since) * self._rate)
 
 
 class RateLimits:
-    """One bucket per kind of request and address.
+    """One bucket per kind of request and client.
 
-    Addresses are limited only when the configured header is there: the gateway sets it.
+    Clients are limited only when the configured header is there: the gateway sets it.
     """
 
     def __init__(self, settings: AuthSettings) -> None:
@@ -63,8 +76,8 @@ class RateLimits:
         return max(count / self._instances, min(count, 1))
 
     def check(self, kind: str, request: Request) -> None:
-        """Count one request. Raises ApiError 429 when its address has none left."""
+        """Count one request. Raises ApiError 429 when its client has none left."""
         given = request.headers.get(self._header, "") if self._header else ""
         address = given.split(",")[0].strip()
-        if address and not self._buckets[kind].take(address):
+        if address and not self._buckets[kind].take(networks_of(address)):
             raise ApiError(429, "over_request_rate_limit", "Request rate limit reached")

@@ -200,22 +200,12 @@ create function edge.lock_login_attempt(p_email text, p_address text) returns vo
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     perform pg_catalog.pg_advisory_xact_lock(private.lock_key('login_to_account'), pg_catalog.hashtext(pg_catalog.lower(p_email)));
-    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('login_from_address'), pg_catalog.hashtext(p_address));
+    perform pg_catalog.pg_advisory_xact_lock(private.lock_key('login_from_address'), pg_catalog.hashtext(private.network_of(p_address)));
 end
 $$;
 comment on function edge.lock_login_attempt(text, text) is
 'One attempt on an account, and from an address, at a time: a hundred at once would all see few failures.';
 grant execute on function edge.lock_login_attempt(text, text) to edge_functions;
-
--- One client holds a whole /64 of IPv6.
-create function private.network_of(p_address text) returns text
-language sql immutable set search_path = '' as $$
-    select case
-        when p_address not like '%:%' or p_address::inet operator(pg_catalog.<<=) inet '::ffff:0:0/96' then pg_catalog.left(p_address, 255)
-        else pg_catalog.network(pg_catalog.set_masklen(p_address::inet, 64))::text
-    end
-$$;
-comment on function private.network_of(text) is 'What failures of a client address are counted by.';
 
 create function private.admin_address_hash(p_admin_id uuid, p_address text) returns text
 language sql immutable set search_path = '' as $$
@@ -252,7 +242,9 @@ declare
 begin
     if v_known is not null then
         return case when private.count_sign_in_failures('admin_known', v_known) < 10 then 'password' else 'closed' end;
-    elsif private.count_sign_in_failures('admin_address', private.network_of(p_address)) >= 20 then
+    elsif exists (
+        select from private.networks_of(p_address) as n where private.count_sign_in_failures('admin_address', n.network) >= 20 * n.allowance
+    ) then
         return 'closed';
     elsif private.count_sign_in_failures('admin_account', v_account) < 10 then
         return 'password';
@@ -280,9 +272,9 @@ begin
         insert into private.sign_in_failures (kind, key, at)
         select f.kind, f.key, pg_catalog.clock_timestamp()
         from (
-            values
-            ('admin_address', private.network_of(p_address)),
-            (case when v_known is null then 'admin_account' else 'admin_known' end, coalesce(v_known, v_account))
+            select 'admin_address', n.network from private.networks_of(p_address) as n
+            union all
+            values (case when v_known is null then 'admin_account' else 'admin_known' end, coalesce(v_known, v_account))
         ) as f (kind, key)
         -- A full count ends 15 minutes after what filled it, whatever else is tried.
         where f.kind = 'admin_address' or private.count_sign_in_failures(f.kind, f.key) < 10;
@@ -304,9 +296,10 @@ grant execute on function edge.record_admin_sign_in(text, text, boolean, text) t
 
 create function edge.record_wrong_admin_code(p_email text, p_address text) returns void
 language sql volatile security definer set search_path = '' as $$
-    insert into private.sign_in_failures (kind, key, at) values
-    ('admin_code', pg_catalog.left(pg_catalog.lower(p_email), 255), pg_catalog.clock_timestamp()),
-    ('admin_address', private.network_of(p_address), pg_catalog.clock_timestamp())
+    insert into private.sign_in_failures (kind, key, at)
+    select 'admin_code', pg_catalog.left(pg_catalog.lower(p_email), 255), pg_catalog.clock_timestamp()
+    union all
+    select 'admin_address', n.network, pg_catalog.clock_timestamp() from private.networks_of(p_address) as n
 $$;
 comment on function edge.record_wrong_admin_code(text, text) is
 'Records a wrong code that came with the right password when only both at once could pass.';

@@ -189,7 +189,7 @@ language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_member jsonb;
 begin
-    if not private.consume_rate_limit('sponsor', private.client_address(), private.operator_limit('referrer_limit', 60), interval '5 minutes') then
+    if not private.consume_client_limit('sponsor', private.operator_limit('referrer_limit', 60), interval '5 minutes') then
         perform private.raise_error(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
     end if;
     select pg_catalog.jsonb_build_object('id', p.id, 'username', p.username, 'display_name', p.display_name) into v_member
@@ -216,7 +216,7 @@ grant execute on function public.get_sponsor(text) to anon, authenticated, platf
 create function public.is_username_available(p_username text) returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    if not private.consume_rate_limit('username', private.client_address(), private.operator_limit('username_limit', 30), interval '5 minutes') then
+    if not private.consume_client_limit('username', private.operator_limit('username_limit', 30), interval '5 minutes') then
         perform private.raise_error(429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.');
     end if;
     return private.username_error(p_username) is null

@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -86,6 +86,10 @@ class _FakePool:
         return SimpleNamespace(fetchone=lambda: nothing(None), fetchall=lambda: nothing([]))
 
 
+def _request_from(address: str) -> Request:
+    return Request({"type": "http", "headers": [(b"x-real-ip", address.encode())]})
+
+
 class TestAddresses:
     """Requests of an address: thirty at once, then as many as the settings say."""
 
@@ -123,7 +127,7 @@ class TestAddresses:
         self, elapse: Callable[[float], None], kind: str, seconds: int, instances: int = 1, at_once: int = 30
     ) -> None:
         limits = RateLimits(auth_settings(HARBORLINE_INSTANCES=instances))
-        request = Request({"type": "http", "headers": [(b"x-real-ip", b"192.0.2.1")]})
+        request = _request_from("192.0.2.1")
         for _ in range(at_once):
             limits.check(kind, request)
         for waited in (seconds - 0.1, 0.2):
@@ -134,18 +138,39 @@ class TestAddresses:
         with pytest.raises(ApiError):
             limits.check(kind, request)
 
+    @pytest.mark.threat("T78", "T86")
+    @pytest.mark.parametrize("kind", ["token", "otp", "verify", "challenge"])
+    def test_of_a_network_are_one_client_and_ten_of_a_wide_one(
+        self, elapse: Callable[[float], None], kind: str
+    ) -> None:
+        limits = RateLimits(auth_settings())
+
+        def served(network: int, times: int) -> int:
+            count = 0
+            for number in range(times):
+                with suppress(ApiError):
+                    limits.check(kind, _request_from(f"2001:db8:a:{network:x}::{number:x}"))
+                    count += 1
+            return count
+
+        assert served(0, 90) == 30, "whatever address of its network it takes"
+        assert [served(network, 31) for network in range(1, 10)] == [30] * 9
+        assert served(10, 1) == 0, "all around them have ten times as much"
+        assert served(0, 1) == 0
+        limits.check(kind, _request_from("2001:db8:b::1"))
+
     def test_save_up_nothing(self, elapse: Callable[[float], None]) -> None:
         bucket = Bucket(rate=1, burst=2)
-        bucket.take("here")
+        bucket.take(["here"])
         elapse(3600)
-        assert [bucket.take("here") for _ in range(3)] == [True, True, False]
+        assert [bucket.take(["here"]) for _ in range(3)] == [True, True, False]
 
     def test_are_remembered_up_to_twenty_thousand(self) -> None:
         bucket = Bucket(rate=0, burst=1)
         for number in range(20_001):
-            assert bucket.take(str(number))
-        assert not bucket.take("1")
-        assert bucket.take("0"), "the one that was seen least recently was deleted"
+            assert bucket.take([str(number)])
+        assert not bucket.take(["1"])
+        assert bucket.take(["0"]), "the one that was seen least recently was deleted"
 
 
 class TestPasswords:

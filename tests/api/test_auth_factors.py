@@ -94,7 +94,14 @@ class TestCode:
     def test_from_another_address(self, person: Person) -> None:
         factor = person.begun()
         assert _said(person.verify(factor, address="10.16.0.1")) == (422, "mfa_ip_address_mismatch")
-        assert person.verify(factor).status_code == 200
+        assert person.verify(factor, address=f"::ffff:{person.address}").status_code == 200
+
+    def test_from_another_network(self, person: Person) -> None:
+        """Of IPv6 a client changes its address from time to time, within its network."""
+        person.address = "2001:db8:1:2::1"
+        factor = person.begun()
+        assert _said(person.verify(factor, address="2001:db8:1:3::1")) == (422, "mfa_ip_address_mismatch")
+        assert person.verify(factor, address="2001:db8:1:2:ffff::1").status_code == 200
 
     def test_after_five_minutes(self, person: Person, admin_db: psycopg.Connection[Any]) -> None:
         factor = person.begun()

@@ -145,6 +145,23 @@ def test_an_address_that_fails_at_many_accounts_is_slowed(stack: Stack) -> None:
             auth.delete_user(user["id"])
 
 
+@pytest.mark.threat("T77", "T78")
+def test_the_networks_of_one_site_have_ten_times_as_many_failures(stack: Stack) -> None:
+    site = f"2001:db8:{secrets.token_hex(2)}"
+    with own_auth(stack, HARBORLINE_AUTH_ADDRESS_FAILURE_LIMIT="1") as auth:
+        ben = auth.new_user(PASSWORD)
+
+        def sign_in(network: int, email: str = "") -> int:
+            email = email or f"nobody-{secrets.token_hex(6)}@example.com"
+            return auth.sign_in(email, PASSWORD, f"{site}:{network:x}::1").status_code
+
+        assert [sign_in(network) for network in (0, 0, 0)] == [400, 429, 429]
+        assert [sign_in(network) for network in range(1, 12)] == [400] * 9 + [429] * 2
+        assert sign_in(99, ben["email"]) == 429
+        assert auth.sign_in(ben["email"], PASSWORD, "2001:db8:ffff:1::1").status_code == 200
+        auth.delete_user(ben["id"])
+
+
 def test_the_mail_about_a_paused_sign_in_delays_no_response(auth: OwnAuth, ada: dict[str, Any]) -> None:
     for number in range(9):
         auth.sign_in(ada["email"], f"wrong-{number}")

@@ -108,6 +108,14 @@ class TestMailBudget:
         asked = [self._ask(limited, "signup", f"n{n}@{domain}") for n in range(6)]
         assert asked == [200] * 5 + [429]
 
+    def test_the_networks_of_one_site_have_three_tenths(self, limited: OwnAuth) -> None:
+        site = f"2001:db8:{secrets.token_hex(2)}"
+        asked = {
+            network: [self._ask(limited, "recover", _new_email(), f"{site}:{network}::{n}") for n in range(6)]
+            for network in range(4)
+        }
+        assert asked == dict.fromkeys(range(3), [200] * 5 + [429]) | {3: [429] * 6}
+
     def test_at_a_large_provider_a_mailbox_has_a_tenth(self, limited: OwnAuth) -> None:
         asked = [self._ask(limited, "signup", f"{_BUDGET}{secrets.token_hex(4)}@gmail.com") for _ in range(7)]
         assert asked == [200] * 7

@@ -1,6 +1,7 @@
 """What functions/core does for every service: who asks, what is logged and cached, how a request ends."""
 
 import asyncio
+import csv
 import logging
 import sys
 import threading
@@ -37,6 +38,7 @@ from functions.core.request import (
     bearer_token,
     client_address,
     network_of,
+    networks_of,
     read_within,
 )
 from functions.core.server import serve
@@ -89,23 +91,26 @@ def test_only_a_bearer_token_is_a_token(sent: str, token: str) -> None:
         ({"x_real_ip": "2001:DB8::0:1"}, "2001:db8::1"),
         ({"x_forwarded_for": "203.0.113.8", "x_client_ip": "203.0.113.8"}, "10.0.0.9"),
         ({"x_real_ip": "' or 1=1"}, UNKNOWN_ADDRESS),
+        ({"x_real_ip": "fe80::1%eth0"}, "fe80::1"),
+        ({"x_real_ip": "::ffff:203.0.113.7"}, "203.0.113.7"),
     ],
-    ids=["the gateway's", "another spelling", "forged", "none"],
+    ids=["the gateway's", "another spelling", "forged", "none", "of an interface", "mapped"],
 )
 def test_a_clients_address_is_what_the_gateway_says(headers: dict[str, str], address: str) -> None:
     assert client_address(request_of(**headers)) == address
 
 
+NETWORKS = Path(__file__).parents[1] / "support" / "client_networks.csv"
+
+
+@pytest.mark.threat("T64", "T78")
 @pytest.mark.parametrize(
-    ("address", "network"),
-    [
-        ("203.0.113.7", "203.0.113.7"),
-        ("2001:db8::1:2:3:4", "2001:db8::/64"),
-        ("::ffff:203.0.113.7", "203.0.113.7"),
-    ],
+    "row", list(csv.DictReader(NETWORKS.open())), ids=lambda row: row["address"] or "empty"
 )
-def test_a_client_counts_with_all_addresses_that_it_can_have(address: str, network: str) -> None:
-    assert network_of(address) == network
+def test_a_client_counts_with_all_addresses_that_it_can_have(row: dict[str, str]) -> None:
+    """SQL's private.networks_of() says the same of each: tests/db/rate_limits.sql."""
+    networks = [row[name] for name in ("network", "wide_network") if row[name]]
+    assert (network_of(row["address"]), networks_of(row["address"])) == (networks[0], networks)
 
 
 async def test_a_body_is_read_up_to_its_limit_and_no_further() -> None:

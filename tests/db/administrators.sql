@@ -45,6 +45,9 @@ select is(edge.admin_sign_in_way('sam@admins.test', '198.51.100.200'), 'second_f
 select is(edge.admin_sign_in_way('olga@admins.test', '198.51.100.200'), 'password', 'and no other account');
 select is((select count(*) from generate_series(1, 20), lateral (select edge.record_admin_sign_in('nobody' || generate_series || '@x.test', '192.0.2.1', false)) as r), 20::bigint, 'twenty failures from one address');
 select is(edge.admin_sign_in_way('olga@admins.test', '192.0.2.1'), 'closed', 'lock the address');
+select is((select count(*) from generate_series(0, 199) as n, lateral (select edge.record_admin_sign_in('nobody' || n || '@x.test', format('2001:db8:a:%s::%s', n % 11, n), false)) as r), 200::bigint, 'two hundred from eleven networks of one site');
+select is(edge.admin_sign_in_way('olga@admins.test', '2001:db8:a:ff::1'), 'closed', 'lock all networks of it');
+select is(edge.admin_sign_in_way('olga@admins.test', '2001:db8:b:1::1'), 'password', 'and no other site');
 select lives_ok($$ select edge.record_admin_sign_in('sam@admins.test', '198.51.100.10', true, 'Browser') $$, 'a success');
 select is(edge.admin_sign_in_way('sam@admins.test', '198.51.100.200'), 'password', 'clears the account');
 select is(edge.use_totp_step(actors.user_id('olga'), 100), true, 'a code counts');

@@ -115,7 +115,11 @@ export function pages(): Plugin {
         const files = new Set(modules.flatMap((module) => filesOf(bundle, module)))
         const first = app.firstCallOf(path)
         const call = first ? ` data-call="${first.call}" data-realm="${first.realm}"` : ''
+        // The address of this page is a key: nothing that the page itself loads is told of it.
+        const policy = path === app.paths.confirm ? '<meta name="referrer" content="no-referrer" />' : ''
         const html = template
+          // Before the preloads, which are asked for as they are read.
+          .replace('<head>', `<head>${policy}`)
           .replace('<!--page-head-->', () => headOf(path, app))
           // After the stylesheet, which the first paint waits for.
           .replace('</head>', () => `${preloadsOf([...files].filter((file) => !start.has(file)))}  </head>`)

@@ -1,4 +1,6 @@
-import { need } from './stack'
+import type { Page } from '@playwright/test'
+import { untilAlive } from './alive'
+import { need, origin } from './stack'
 
 interface Mail {
   subject: string
@@ -20,10 +22,23 @@ export async function mailTo(address: string, subject: RegExp, patience = 20_000
   throw new Error(`No mail to ${address} with subject ${subject}`)
 }
 
-/** The link of a mail that the auth service checks. */
+/** The page that a mail's link opens. */
 export function linkOf(mail: Mail): string {
-  const link =
-    /href="([^"]*\/verify\?[^"]*)"/.exec(mail.html)?.[1] ?? /(https?:\S*\/verify\?\S+)/.exec(mail.text)?.[1]
-  if (!link) throw new Error(`No link in the mail ${mail.subject}`)
-  return link.replaceAll('&amp;', '&')
+  const found =
+    /href="([^"]*\?token[^"]*)"/.exec(mail.html)?.[1] ?? /(https?:\S*\?token\S+)/.exec(mail.text)?.[1]
+  if (!found) throw new Error(`No link in the mail ${mail.subject}`)
+  const link = new URL(found.replaceAll('&amp;', '&'))
+  const { searchParams: values } = link
+  if (link.pathname.startsWith('/auth/confirm')) return link.href
+  const given = { token_hash: values.get('token') ?? '', type: values.get('type') ?? '' }
+  const redirect = values.get('redirect_to') ?? ''
+  return `${origin}/auth/confirm?${new URLSearchParams({ ...given, redirect_to: redirect })}`
+}
+
+/** Opens a mail's link and presses what its page asks for. */
+export async function openLink(page: Page, mail: Mail): Promise<void> {
+  await page.goto(linkOf(mail))
+  await untilAlive(page)
+  await page.locator('main').getByRole('button').press('Enter')
+  await page.waitForURL((url) => url.pathname !== '/auth/confirm')
 }

@@ -10,6 +10,8 @@ export const publicPages = [
   '/forgot-password',
   '/link-expired',
   '/email-confirmed',
+  '/auth/confirm?token_hash=abc&type=signup&redirect_to=https://app.example.org',
+  '/auth/confirm',
   '/payouts',
   '/income-disclosure',
   '/terms',

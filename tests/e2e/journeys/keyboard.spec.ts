@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Locator, type Page } from '@playwright/test'
 import { untilAlive } from '../alive'
-import { linkOf, mailTo } from '../mail'
+import { mailTo, openLink } from '../mail'
 import { createEarner, wallet } from '../people'
 import { receiptPicture } from '../receipt'
 import { need } from '../stack'
@@ -52,7 +52,7 @@ test('from the landing page to a deposit in review', async ({ page }) => {
   await press(page, button(page, 'Create account'))
   await expect(page.getByRole('heading', { name: 'Check your email' })).toBeVisible()
 
-  await page.goto(linkOf(await mailTo(email, /confirm/i)))
+  await openLink(page, await mailTo(email, /confirm/i))
   await press(page, link(page, 'Add wallet address'))
   await type(page, 'TRC20 wallet address', wallet)
   await press(page, button(page, 'Save address'))

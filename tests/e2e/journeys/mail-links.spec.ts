@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test, type BrowserContext, type Page } from '@playwright/test'
 import { violations } from '../accessibility'
 import { switchTo } from '../looks'
-import { linkOf, mailTo } from '../mail'
+import { linkOf, mailTo, openLink } from '../mail'
 import { createMember, memberBrowser, referrerId, type Person } from '../people'
 import { memberKey, memberSession, need, origin } from '../stack'
 
@@ -232,7 +232,7 @@ test('the links of a sign-in mail, an invitation and a change of address sign in
   const own = await mara()
   expect((await post('otp', { email: own.email, create_user: false })).ok).toBe(true)
   const page = await (await browser.newContext()).newPage()
-  await page.goto(linkOf(await mailTo(own.email, /sign-in link/)))
+  await openLink(page, await mailTo(own.email, /sign-in link/))
   await expect.poll(() => holder(page)).toBe(own.email)
   await page.goto('/profile')
   await expect(page.getByLabel('Username')).toHaveValue(own.username)
@@ -243,14 +243,14 @@ test('the links of a sign-in mail, an invitation and a change of address sign in
   const until = `Until then we use ${own.email}.`
   const both = `Email changes once the links sent to ${own.email} and ${changed} are both opened. ${until}`
   await expect(page.getByText(both)).toBeVisible()
-  await page.goto(linkOf(await mailTo(changed, /address/i)))
+  await openLink(page, await mailTo(changed, /address/i))
   await expect(page.getByRole('heading', { name: 'One more link to open' })).toBeVisible()
   await page.goto('/dashboard')
   const left = `The link sent to ${changed} was opened. Email changes once the one sent to ${own.email} is opened too. ${until}`
   await expect(page.getByText(left)).toBeVisible()
   await page.goto('/profile')
   await expect(page.getByText(left)).toBeVisible()
-  await page.goto(linkOf(await mailTo(own.email, /address/i)))
+  await openLink(page, await mailTo(own.email, /address/i))
   await expect.poll(() => holder(page)).toBe(changed)
   await page.goto('/profile')
   await expect(page.getByLabel('Email')).toHaveValue(changed)
@@ -270,7 +270,82 @@ test('the links of a sign-in mail, an invitation and a change of address sign in
   const response = await post('invite', invited, serviceKey)
   expect(await response.text()).toContain(invited.email)
   const guest = await (await browser.newContext()).newPage()
-  await guest.goto(linkOf(await mailTo(invited.email, /invit/i)))
+  await openLink(guest, await mailTo(invited.email, /invit/i))
   await expect.poll(() => holder(guest)).toBe(invited.email)
   await guest.context().close()
+})
+
+test('a link does nothing until it is pressed, then once, and leaves no trace of its key', async ({
+  browser,
+}) => {
+  const [own, other] = [await mara(), await leo()]
+  expect((await post('otp', { email: other.email, create_user: false })).ok).toBe(true)
+  const link = linkOf(await mailTo(other.email, /sign-in link/))
+  const token = new URL(link).searchParams.get('token_hash') ?? ''
+  // As programs do that look at what a mail links to.
+  for (const method of ['GET', 'HEAD', 'GET']) expect((await fetch(link, { method })).ok).toBe(true)
+
+  const context = await memberBrowser(browser, own)
+  const page = await context.newPage()
+  const told: string[] = []
+  page.on('request', (request) => {
+    if (request.url() === link || request.url().endsWith('/auth/v1/verify')) return
+    told.push(request.url(), request.headers().referer ?? '')
+  })
+  await page.goto(link)
+  await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible()
+  await expect(page.locator('meta[name=robots]')).toHaveAttribute('content', 'noindex')
+  const open = page.locator('main').getByRole('button', { name: 'Sign in' })
+  await expect(open).toBeFocused()
+  expect(await violations(page)).toEqual([])
+  await page.keyboard.press('Enter')
+  await expect(question(page)).toBeVisible()
+  expect(await holder(page)).toBe(own.email)
+  await page.getByRole('button', { name: 'Continue as Leo Berg' }).click()
+  await expect.poll(() => holder(page)).toBe(other.email)
+  expect(told.filter((text) => text.includes(token))).toEqual([])
+  expect(page.url()).not.toContain('token')
+  await page.goBack()
+  await expect(page).toHaveURL('about:blank')
+
+  await page.goto(link)
+  await page.getByRole('button', { name: 'Sign in' }).last().click()
+  await expect(page.getByText('This link has expired or was already used.')).toBeVisible()
+  expect(await holder(page)).toBe(other.email)
+  await context.close()
+})
+
+test('a link for another site, or asked for with PKCE, is opened by the auth service, and a broken one says so', async ({
+  page,
+}) => {
+  const opened: URL[] = []
+  await page.route('**/auth/v1/verify?*', (route) => {
+    opened.push(new URL(route.request().url()))
+    return route.fulfill({ body: 'The auth service leads on.' })
+  })
+  const links = [
+    { token_hash: 'abc', type: 'signup', redirect_to: 'https://app.example.org/welcome?to=here' },
+    { token_hash: 'pkce_abc', type: 'magiclink', redirect_to: `${origin}/dashboard` },
+  ]
+  for (const { token_hash: token, ...rest } of links) {
+    await page.goto(`/auth/confirm?${new URLSearchParams({ token_hash: token, ...rest })}`)
+    await expect(page.getByText('Then it leads to app.example.org.')).toBeVisible({
+      visible: token === 'abc',
+    })
+    await page.locator('main').getByRole('button').click()
+    await expect(page.getByText('The auth service leads on.')).toBeVisible()
+    expect(Object.fromEntries(opened.at(-1)?.searchParams ?? [])).toEqual({ token, ...rest })
+  }
+
+  for (const query of ['', '?token_hash=abc&type=reauthentication', '?type=signup']) {
+    await page.goto(`/auth/confirm${query}`)
+    await expect(page.getByRole('heading', { name: 'This link is not complete' })).toBeVisible()
+  }
+  // What did not reach the server is pressed once more.
+  await page.route('**/auth/v1/verify', (route) => route.abort(), { times: 1 })
+  await page.goto('/auth/confirm?token_hash=abc&type=recovery')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await expect(page.getByText(/^We couldn’t reach the server\./)).toBeVisible()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await expect(page).toHaveURL('/link-expired?kind=recovery')
 })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
-import { linkOf, mailTo } from '../mail'
+import { mailTo, openLink } from '../mail'
 import { administratorBrowser, createFunded, openAs, profileId, type Person } from '../people'
 import { receiptPicture } from '../receipt'
 import { need } from '../stack'
@@ -71,7 +71,7 @@ test('a visitor joins by a referral link and confirms by mail', async ({ page })
   await page.getByRole('checkbox').check()
   await page.getByRole('button', { name: 'Create account' }).click()
   await expect(page.getByRole('heading', { name: 'Check your email' })).toBeVisible()
-  await page.goto(linkOf(await mailTo(newcomer.email, /confirm/i)))
+  await openLink(page, await mailTo(newcomer.email, /confirm/i))
   await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
   await expect(page.getByText('Add your TRC-20 wallet address for withdrawals')).toBeVisible()
 })

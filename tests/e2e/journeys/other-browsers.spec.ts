@@ -27,6 +27,7 @@ async function signUp(visitor: Visitor): Promise<void> {
   await visitor.press(button('Create account'))
   await visitor.see(text('Check your email'))
   await visitor.open(linkOf(await mailTo(email, /confirm/i)))
+  await visitor.press(button('Confirm email'))
   await visitor.see(text('Your Command Center'))
 }
 

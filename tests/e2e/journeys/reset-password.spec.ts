@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test'
-import { linkOf, mailTo } from '../mail'
+import { mailTo, openLink } from '../mail'
 import { createMember, memberBrowser } from '../people'
 import { memberSession, need, origin } from '../stack'
 
@@ -35,7 +35,7 @@ test('a lost password is set anew through the mail, and the old one no longer wo
   await expect(page.getByRole('button', { name: 'Send again' })).toBeDisabled()
   expect(asked).toBe(1)
 
-  await page.goto(linkOf(await mailTo(email, /password/i)))
+  await openLink(page, await mailTo(email, /password/i))
   await expect(page.getByRole('heading', { name: 'Set a new password' })).toBeVisible()
   await page.getByLabel('New password', { exact: true }).fill('New-lamp-on-the-wall-4')
   await page.getByLabel('New password again').fill('something else')
@@ -87,7 +87,7 @@ test('a new password is set only where a recovery link was opened, and once', as
 
   // A recovery link of another account asks first, then leads where it should.
   await requestReset(other.email)
-  await page.goto(linkOf(await mailTo(other.email, /password/i)))
+  await openLink(page, await mailTo(other.email, /password/i))
   await page
     .getByRole('alertdialog')
     .getByRole('button', { name: /^Continue as/ })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Page } from '@playwright/test'
 import { untilAlive } from '../alive'
-import { linkOf, mailTo } from '../mail'
+import { mailTo, openLink } from '../mail'
 import { need } from '../stack'
 
 const password = 'Lantern-at-the-quay-7'
@@ -35,7 +35,7 @@ test('a visitor follows a referral link, signs up, opens the mail and lands on t
 
   const mail = await mailTo(person.email, /confirm/i)
   expect(mail.html + mail.text).toContain(person.username)
-  await page.goto(linkOf(mail))
+  await openLink(page, mail)
   await expect(page).toHaveURL(/\/dashboard/)
   await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
   await expect(page.getByText('Email confirmed')).toBeVisible()
@@ -47,7 +47,7 @@ test('a visitor follows a referral link, signs up, opens the mail and lands on t
   await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
   await expect(page.getByText('Email confirmed')).toHaveCount(0)
 
-  await page.goto(linkOf(mail))
+  await openLink(page, mail)
   await expect(page.getByText('This link has expired or was already used.')).toBeVisible()
 })
 
@@ -257,7 +257,7 @@ test('a double press creates one account, and what comes next survives until som
   await page.goBack()
   await expect(waiting).toBeVisible()
 
-  await page.goto(linkOf(await mailTo(person.email, /confirm/i)))
+  await openLink(page, await mailTo(person.email, /confirm/i))
   await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
   await page.goto('/sign-up')
   await expect(page.getByRole('heading', { name: 'Create your account' })).toBeVisible()

@@ -9,7 +9,7 @@ import { Landing } from './landing'
 import { queryClient } from './query-client'
 import { routes } from './router'
 
-export { allPages, isMemberPage } from '@/lib/paths'
+export { allPages, isMemberPage, paths } from '@/lib/paths'
 export { firstCallOf, pageHeads, previewOf } from './page-heads'
 export const productName = builtInPlatform.product_name
 

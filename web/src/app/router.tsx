@@ -26,6 +26,7 @@ const visitorPages = [
   page(paths.resetPassword, () => import('@/routes/reset-password')),
   page(paths.emailConfirmed, () => import('@/routes/email-confirmed')),
   page(paths.linkExpired, () => import('@/routes/link-expired')),
+  page(paths.confirm, () => import('@/routes/auth/confirm')),
   page(paths.payouts, () => import('@/routes/payouts')),
   page(paths.incomeDisclosure, () => import('@/routes/income-disclosure')),
   page(paths.terms, () => import('@/routes/terms')),

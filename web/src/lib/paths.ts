@@ -7,6 +7,7 @@ export const paths = {
   resetPassword: '/reset-password',
   emailConfirmed: '/email-confirmed',
   linkExpired: '/link-expired',
+  confirm: '/auth/confirm',
   payouts: '/payouts',
   incomeDisclosure: '/income-disclosure',
   terms: '/terms',

@@ -3,7 +3,8 @@ import type { AuthError } from '@supabase/supabase-js'
 import { toRefusal, unwrap } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
-import { memberClient } from '@/lib/supabase'
+import { linkClient, memberClient } from '@/lib/supabase'
+import type { LinkKind } from './confirm-link'
 
 export interface AccountStatus {
   account_status: 'active' | 'pending' | 'suspended' | 'disabled'
@@ -84,6 +85,22 @@ async function fetchSponsor(code: string): Promise<Sponsor | null> {
 
 export const sponsorQuery = (code: string) =>
   queryOptions({ queryKey: ['sponsor', code], queryFn: () => fetchSponsor(code), staleTime: 5 * 60_000 })
+
+/**
+ * Opens a link apart from the page's own session. Returns the page it leads to with what came of it in the fragment, as
+ * the auth service's own redirect does: whose session it becomes is decided there (link-session.ts).
+ */
+export async function openMailLink(type: LinkKind, tokenHash: string, page: string): Promise<string> {
+  const apart = await linkClient()
+  const { session, user } = ok(await apart.auth.verifyOtp({ type, token_hash: tokenHash }))
+  const { access_token, refresh_token } = session ?? {}
+  // Without a session it is the first of the two links of a change of address, and the reply says so.
+  const outcome: Record<string, string> =
+    access_token && refresh_token
+      ? { access_token, refresh_token, type }
+      : { message: String((user as { msg?: unknown } | null)?.msg) }
+  return `${page}#${new URLSearchParams(outcome)}`
+}
 
 /** Sends the sign-up confirmation again. */
 export async function resendConfirmation(email: string): Promise<void> {

@@ -1,0 +1,3 @@
+import { ConfirmPage } from '@/features/auth/confirm-page'
+
+export default ConfirmPage

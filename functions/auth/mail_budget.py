@@ -90,7 +90,7 @@ class MailBudget:
         given = request.headers.get(self._header, "") if self._header else ""
         address = given.split(",")[0].strip()
         source = f"{mail} from" if is_essential else "from"
-        networks = networks_of(address) if address else []
+        networks = networks_of(address) if address and mails else []
         # Both addresses of a change may be of one domain: this counts once, for the client may not know.
         targets = sorted({_target(mail, recipient) for recipient in recipients if recipient})
         reservation = Reservation()

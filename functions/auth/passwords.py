@@ -23,7 +23,7 @@ COST = 10
 _LONGEST = 72
 # bcrypt releases the interpreter's lock, so two threads use two cores and leave the loop its share.
 _THREADS = 2
-_MOST_WAITING = 16
+_PLACES = 16
 # How long the last in the queue waits at most, by what hashes took of late: that depends on the load.
 _LONGEST_WAIT_SECONDS = 0.75
 _USUAL_SECONDS = 0.06
@@ -33,6 +33,27 @@ _DUMMY = bcrypt.hashpw(secrets.token_bytes(16), bcrypt.gensalt(COST, b"2a"))
 _Result = TypeVar("_Result")
 
 
+class _Lane:
+    """Those who wait for the same threads, as many as are served in time."""
+
+    def __init__(self, threads: int, places: int, longest_wait_seconds: float) -> None:
+        self.threads = asyncio.Semaphore(threads)
+        self._at_once, self._places, self._waiting = threads, places, 0
+        self._longest_wait_seconds = longest_wait_seconds
+
+    @asynccontextmanager
+    async def place(self, seconds: float) -> AsyncIterator[None]:
+        """Take a place, while a hash takes so many seconds. Raises ApiError 503 when there is none."""
+        wait = max(0, self._waiting + 1 - self._at_once) * seconds / self._at_once
+        if self._waiting >= self._places or wait > self._longest_wait_seconds:
+            raise ApiError(503, "unexpected_failure", "The service is busy. Try again.")
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+
 class Passwords:
     """Hashes and verifies passwords outside the event loop, so that a sign-in never blocks other requests."""
 
@@ -40,7 +61,9 @@ class Passwords:
         """Take this installation's rules: the least number of bytes, and whether common ones are rejected."""
         self._min_length, self._reject_common = min_length, reject_common
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
-        self._waiting = 0
+        self._usual = _Lane(_THREADS, _PLACES, _LONGEST_WAIT_SECONDS)
+        # Whatever anybody causes without an account but sign-ins: half of everything, and it may take longer.
+        self._sign_ups = _Lane(_THREADS // 2, _PLACES // 2, 2 * _LONGEST_WAIT_SECONDS)
         self._seconds = _USUAL_SECONDS
 
     def close(self) -> None:
@@ -69,31 +92,33 @@ class Passwords:
         Raises:
             ApiError: 503; known and unknown accounts alike.
         """
-        wait = max(0, self._waiting + 1 - _THREADS) * self._seconds / _THREADS
-        if self._waiting >= _MOST_WAITING or wait > _LONGEST_WAIT_SECONDS:
-            raise ApiError(503, "unexpected_failure", "The service is busy. Try again.")
-        self._waiting += 1
-        try:
+        async with self._usual.place(self._seconds):
             yield
-        finally:
-            self._waiting -= 1
 
-    async def hash(self, password: str) -> str:
-        """Return a bcrypt hash of cost 10. Raises ApiError 503 as `slot` does."""
-        async with self.slot():
+    async def hash(self, password: str, *, is_sign_up: bool = False) -> str:
+        """Return a bcrypt hash of cost 10.
+
+        Sign-ups wait for each other: however many there are, a sign-in waits for one of them at most.
+
+        Raises:
+            ApiError: 503 as `slot` does.
+        """
+        lane = self._sign_ups if is_sign_up else self._usual
+        async with lane.place(self._seconds):
             salt = bcrypt.gensalt(COST, b"2a")
-            return (await self._in_thread(bcrypt.hashpw, password.encode(), salt)).decode()
+            return (await self._in_thread(lane, bcrypt.hashpw, password.encode(), salt)).decode()
 
     async def matches(self, password: str, hashed: str | None) -> bool:
         """Return whether the password belongs to the hash; without one, False after as much time.
 
         To be called in a slot.
         """
-        return await self._in_thread(_matches, password, hashed)
+        return await self._in_thread(self._usual, _matches, password, hashed)
 
-    async def _in_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
+    async def _in_thread(self, lane: _Lane, work: Callable[..., _Result], *arguments: Any) -> _Result:
         loop = asyncio.get_running_loop()
-        result, seconds = await loop.run_in_executor(self._threads, _timed, work, *arguments)
+        async with lane.threads:
+            result, seconds = await loop.run_in_executor(self._threads, _timed, work, *arguments)
         self._seconds += _WEIGHT * (seconds - self._seconds)
         return result
 

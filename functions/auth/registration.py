@@ -29,22 +29,26 @@ async def register(
     service: Service,
     request: Request,
     email: str,
-    password_hash: str,
+    password: str,
     data: dict[str, Any],
     body: pkce.PkceBody,
 ) -> User | None:
-    """Make the user, or the newest sign-up of an unconfirmed one, and mail the link; None when confirmed."""
+    """Make the user, or the newest sign-up of an unconfirmed one, and mail the link; None when confirmed.
+
+    The password is hashed when nothing cheaper rejects the request, known address or not.
+    """
     async with service.pool.connection() as connection:
         known = await find_by_email(connection, email, service.settings.jwt_aud)
-    user = new_user(service, service.settings.jwt_aud, email, password_hash, data)
+    user = new_user(service, service.settings.jwt_aud, email, None, data)
     asked = (service.pool, service.settings.hook_function, user, client_address(request))
-    if known is not None:
-        # What is wrong with the request is rejected whether or not the address is known.
-        await before_user_created(*asked, reserves=False)
-        if await _is_repeated(service, known):
-            return None
+    await before_user_created(*asked, reserves=False)
+    is_repeated = known is not None and await _is_repeated(service, known)
+    if known is not None and not is_repeated:
         codes.check_frequency(known["confirmation_sent_at"], service.mailer.frequency)
         user["id"] = known["id"]
+    user["encrypted_password"] = await service.passwords.hash(password, is_sign_up=True)
+    if is_repeated:
+        return None
     await before_user_created(*asked)
     async with transaction(service.pool) as connection:
         saved = await _save_newest(connection, user)

@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -191,6 +191,36 @@ class TestPasswords:
         passwords = Passwords(6, reject_common=True)
         await asyncio.gather(*(passwords.hash("x") for _ in range(3)))
         assert met == [False] * 3, "the third waits for one of the two"
+        passwords.close()
+
+    @pytest.mark.threat("T86")
+    async def test_of_sign_ups_take_half_of_the_threads_and_of_the_places(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """However many there are, a right password is verified at once."""
+        goes_on, begun = threading.Event(), threading.Semaphore(0)
+
+        def wait(password: bytes, salt: bytes) -> bytes:
+            begun.release()
+            goes_on.wait(20)
+            return password
+
+        monkeypatch.setattr(bcrypt, "hashpw", wait)
+        monkeypatch.setattr(bcrypt, "checkpw", lambda password, stored: True)
+        passwords = Passwords(6, reject_common=True)
+        sign_ups = [asyncio.create_task(passwords.hash("x", is_sign_up=True)) for _ in range(9)]
+        with pytest.raises(ApiError, match="busy"):
+            await next(asyncio.as_completed(sign_ups))
+        assert await asyncio.to_thread(begun.acquire, timeout=20)
+        async with AsyncExitStack() as places:
+            for _ in range(16):
+                await places.enter_async_context(passwords.slot())
+            assert await asyncio.wait_for(passwords.matches("x", "x"), 10)
+        assert not begun.acquire(blocking=False), "the other sign-ups wait"
+        goes_on.set()
+        assert (
+            sum(isinstance(one, str) for one in await asyncio.gather(*sign_ups, return_exceptions=True)) == 8
+        )
         passwords.close()
 
     async def test_are_hashed_with_a_cost_of_ten(self) -> None:

@@ -323,6 +323,24 @@ def test_a_sign_up_costs_a_hash_whatever_the_address(
     auth.delete_user(made.json()["id"])
 
 
+@pytest.mark.threat("T86")
+@pytest.mark.parametrize(("kind", "case"), [("signup", "known"), ("signup", "unknown"), ("otp", "unknown")])
+def test_a_request_that_is_rejected_costs_no_hash(
+    stack: Stack, hashed: list[tuple[str, bytes]], email: str, kind: str
+) -> None:
+    """As it would when no mail is left, or when the product rejects what was signed up with."""
+    hook = "pg-functions://postgres/hooks/before_user_created"
+    for settings in (
+        {"GOTRUE_RATE_LIMIT_EMAIL_SENT": "0"},
+        {"GOTRUE_HOOK_BEFORE_USER_CREATED_ENABLED": "true", "GOTRUE_HOOK_BEFORE_USER_CREATED_URI": hook},
+    ):
+        with own_auth(stack, **settings) as auth:
+            body = {"email": email, "password": PASSWORD, "data": {"referrer_id": "nobody"}}
+            sent = auth.http.post(f"/{kind}", headers={"x-real-ip": "10.5.0.4"}, json=body)
+            assert sent.status_code in (400, 429), sent.text
+    assert not hashed
+
+
 def test_wrong_codes_at_once_delay_no_other_client(auth: OwnAuth, ada: dict[str, Any]) -> None:
     token = signed_in(auth, ada)["access_token"]
 

@@ -296,9 +296,11 @@ class TestResponse:
     def test_to_a_confirmed_address_reserves_nothing(
         self, owner: Owner, mine: SignUp, stranger: SignUp
     ) -> None:
-        mine.send().open()
-        assert stranger.ask().raise_for_status().json()["identities"] == []
         reserved = "select 1 from private.username_reservations where username = %s"
+        mine.send()
+        assert owner.execute(reserved, [mine.username]).fetchone(), "as one to an unknown address does"
+        mine.open()
+        assert stranger.ask().raise_for_status().json()["identities"] == []
         assert owner.execute(reserved, [stranger.username]).fetchone() is None
 
     @pytest.mark.threat("T09", "T80")

@@ -205,7 +205,7 @@ async def _magic_link(
     if known is not None:
         await _mail_known(service, request, email, "signup", body)
     else:
-        password = await service.passwords.hash(random_password())
         async with service.mail_budget.reserve(request, "signup", email) as mail:
-            mail.is_sent = bool(await register(service, request, email, password, body.data or {}, body))
+            made = await register(service, request, email, random_password(), body.data or {}, body)
+            mail.is_sent = made is not None
     return json_response({})

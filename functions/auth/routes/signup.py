@@ -47,11 +47,9 @@ async def signup(request: Request) -> Response:
     if body.phone:
         raise ApiError(400, "phone_provider_disabled", "Phone signups are disabled")
     email = normalized_email(body.email)
-    # Hashed in every case: an existing account must not answer faster.
-    password = await service.passwords.hash(body.password)
     data = body.data or {}
     async with service.mail_budget.reserve(request, "signup", email) as mail:
-        user = await register(service, request, email, password, data, body)
+        user = await register(service, request, email, body.password, data, body)
         mail.is_sent = user is not None
     if user is None:
         return json_response(_look_alike(service, request, email, data))

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from functions.core.application import make_documented_app, serving_database
 from functions.core.database import make_pool
 from functions.core.tokens import KeySet
+from functions.storage.arrivals import MOST_READ
 from functions.storage.errors import ERRORS
 from functions.storage.garbage_collector import collect_regularly
 from functions.storage.openapi import ERROR_RESPONSES
@@ -22,6 +23,8 @@ from functions.storage.signing import Signer
 from functions.storage.store import ByteStore
 from functions.storage.validation import PathCheck
 
+# The gateway's places for all that is no file on its way here.
+MOST_ASKED = 24
 # A browser must neither guess what an uploaded file is nor run it.
 SAFETY_HEADERS = {
     "x-content-type-options": "nosniff",
@@ -51,7 +54,13 @@ def make_app(settings: Settings) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        pool = make_pool(settings.database_url, settings.database_pool_size, "storage")
+        # As many may wait as the gateway asks for at once, and files that have come: none turns another away.
+        pool = make_pool(
+            settings.database_url,
+            settings.database_pool_size,
+            "storage",
+            max_waiting=MOST_ASKED + MOST_READ,
+        )
         async with serving_database(settings, pool):
             app.state.service = Service(
                 settings,

@@ -61,6 +61,7 @@ too_many_at_once = partial(
     "SlowDown",
     429,
 )
+busy = partial(_error, 503, "SlowDown", "The server is busy. Try again.", "SlowDown", 503)
 # The client left before the body was complete: only the log shows this.
 aborted = partial(_error, 400, "Aborted", "The upload was aborted", "Aborted")
 disk_full = partial(_error, 507, "Insufficient Storage", "There is no room for more files", "DiskFull", 507)
@@ -100,11 +101,13 @@ def _no_route(request: Request, _: HTTPException) -> ApiError | JsonResponse:
 
 def _render(_: Request, error: ApiError) -> JsonResponse:
     body = {**error.extra, "message": error.message, "code": error.code}
-    return JsonResponse(body, status_code=error.status)
+    response = JsonResponse(body, status_code=error.status)
+    if error.status in (429, 503):
+        response.headers["Retry-After"] = "1"
+    return response
 
 
 _invalid_input = partial(_error, 400, "invalid_input", code="invalid_input")
-_BUSY = _error(503, "SlowDown", "The server is busy. Try again.", "SlowDown", 503)
 _DATABASE_TIMEOUT = _error(
     544, "DatabaseTimeout", "The connection to the database timed out", "DatabaseTimeout", 544
 )
@@ -124,8 +127,8 @@ ERRORS = ErrorResponses(
         Meaning.UNSTORABLE_TEXT: _unstorable,
         Meaning.LOCKED: _DATABASE_TIMEOUT,
         Meaning.TIMED_OUT: _DATABASE_TIMEOUT,
-        Meaning.NO_CONNECTION: _BUSY,
-        Meaning.UNREACHABLE: _BUSY,
+        Meaning.NO_CONNECTION: busy(),
+        Meaning.UNREACHABLE: busy(),
     },
     fault=_error(500, "InternalError", "Internal Server Error", "InternalError", 500),
     too_slow=too_slow(),

@@ -1,6 +1,5 @@
 """Reading what a client sends: in time, within limits, as a stream or as JSON for a model."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
@@ -12,6 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
 from functions.core.request import BodyTooLargeError, read_within
+from functions.storage.arrivals import Body
 from functions.storage.errors import aborted, body_too_large, invalid_body, invalid_schema, too_slow
 from functions.storage.fastify_errors import first_failure
 from functions.storage.service import RequestContext
@@ -33,9 +33,8 @@ class StorageRoute(APIRoute):
         async def respond(request: Request) -> Response:
             sent = {"query": dict(request.query_params)}
             if self.body_field:
-                context = RequestContext.of(request)
-                with context.service.receiving(context.identify().owner_id):
-                    content = await _read(request)
+                RequestContext.of(request).identify()
+                content = await _read(request)
                 if content or self.body_field.field_info.is_required():
                     sent["body"] = _parsed(request.headers.get("content-type", ""), content)
                 request = _ReadRequest(request, content, sent.get("body"))
@@ -62,7 +61,7 @@ class _ReadRequest(Request):
         return self._value
 
 
-async def arriving(request: Request) -> AsyncIterator[bytes]:
+async def arriving(request: Request, body: Body) -> AsyncIterator[bytes]:
     """Yield the body's pieces as they arrive.
 
     Raises:
@@ -74,21 +73,24 @@ async def arriving(request: Request) -> AsyncIterator[bytes]:
         deadline = started + PATIENCE_SECONDS + received / SLOWEST_BYTES_PER_SECOND
         patience = min(PATIENCE_SECONDS, deadline - time.monotonic())
         try:
-            piece = await asyncio.wait_for(anext(pieces), max(patience, 0))
-        except StopAsyncIteration:
-            return
+            async with body.piece_within(max(patience, 0)):
+                piece = await anext(pieces, None)
         except TimeoutError as error:
             raise too_slow() from error
         except ClientDisconnect as error:
             raise aborted() from error
+        if piece is None:
+            body.complete()
+            return
         received += len(piece)
+        body.advance(len(piece))
         if piece:
             yield piece
 
 
 async def _read(request: Request) -> bytes:
     try:
-        return await read_within(arriving(request), LARGEST_JSON)
+        return await read_within(arriving(request, Body()), LARGEST_JSON)
     except BodyTooLargeError as error:
         raise body_too_large("Request body is too large") from error
 

@@ -1,8 +1,7 @@
 """The running service, and a request to it: who sent it, and transactions with their rights."""
 
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 from uuid import UUID
@@ -12,16 +11,15 @@ from fastapi import Depends, Request
 from psycopg import sql
 
 from functions.core.database import Connection, Pool, transaction_as
-from functions.core.request import bearer_token
+from functions.core.request import bearer_token, client_address, network_of
 from functions.core.tokens import PERSONAL_ROLES, KeySet, TokenError
-from functions.storage.errors import access_denied, too_many_at_once
+from functions.storage.arrivals import Arrivals, Body
+from functions.storage.errors import access_denied
 from functions.storage.settings import Settings
 from functions.storage.signing import Scope, Signer
 from functions.storage.store import ByteStore
 
 SERVICE_ROLE = "service_role"
-# As many as a browser sends at once: with slow bodies a person would hold every place that the gateway has.
-MOST_BODIES = 6
 # Policies may read request headers, but never credentials.
 _SECRET_HEADERS = frozenset({"authorization", "apikey", "cookie"})
 _TOKEN_TEXTS = {
@@ -65,26 +63,7 @@ class Service:
     signer: Signer
     store: ByteStore
     _seen: set[str] = field(default_factory=set)
-    _arriving: Counter[str] = field(default_factory=Counter)
-
-    @contextmanager
-    def receiving(self, owner_id: str | None) -> Iterator[None]:
-        """Hold one of a person's places while a body arrives; the service key has no person.
-
-        Raises:
-            ApiError: SlowDown, when the person has no place left.
-        """
-        if owner_id is None:
-            yield
-            return
-        if self._arriving[owner_id] >= MOST_BODIES:
-            raise too_many_at_once()
-        self._arriving[owner_id] += 1
-        try:
-            yield
-        finally:
-            self._arriving[owner_id] -= 1
-            self._arriving += Counter()
+    arrivals: Arrivals = field(default_factory=Arrivals)
 
     async def check(self, db: Connection, function: str, *arguments: str) -> None:
         """Call a function of the product that raises for who has no access.
@@ -137,6 +116,20 @@ class RequestContext:
                 raise access_denied(_TOKEN_TEXTS[error.reason]) from error
             self._principal = Principal(claims.role, claims.values, token)
         return self._principal
+
+    def receiving(
+        self, principal: Principal | None, owner_id: str | None
+    ) -> AbstractAsyncContextManager[Body]:
+        """Hold a place while a body arrives: the owner's, and where there is none the client network's.
+
+        The service key has no person.
+
+        Raises:
+            ApiError: SlowDown, when there is none left.
+        """
+        if principal and principal.is_service:
+            return self.service.arrivals.place(None)
+        return self.service.arrivals.place(owner_id or network_of(client_address(self.request)))
 
     @asynccontextmanager
     async def transaction_as(

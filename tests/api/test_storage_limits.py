@@ -1,21 +1,24 @@
 """Size and time: what is too large, too slow or mislabelled is rejected on arrival, and nothing is stored."""
 
+import asyncio
 import contextlib
 import http.client
 import json
 import select
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
+from functions.core.errors import ApiError
+from functions.storage.arrivals import Arrivals, Body
 from tests.api.conftest import Owner
 from tests.support.bucket_fixture import LIMIT, BucketFixture, open_bucket
 from tests.support.files import png
-from tests.support.people import ApiClient, Member
+from tests.support.people import Member, new_address
 from tests.support.stack import Stack
 
 PIECE = b"\x89PNG" * 16_384
@@ -167,47 +170,148 @@ def test_one_byte_a_second_ends_in_time(stack: Stack, own_bucket: BucketFixture,
     assert time.monotonic() - started < 18
 
 
-def begun(stack: Stack, token: str, method: str, path: str) -> socket.socket:
+def begun(stack: Stack, method: str, path: str, token: str = "", address: str = "") -> socket.socket:
     """Begin a request whose body does not come."""
     parts = urlsplit(stack.url)
-    connection = socket.create_connection((parts.hostname or "", parts.port or 80), timeout=20)
+    connection = socket.create_connection(
+        (parts.hostname or "", parts.port or 80), 20, (address, 0) if address else None
+    )
     head = f"{method} /storage/v1{path} HTTP/1.1\r\nHost: {parts.netloc}\r\napikey: {stack.anon_key}\r\n"
-    kind = "Content-Type: image/png\r\nContent-Length: 1000\r\n"
-    connection.sendall(f"{head}Authorization: Bearer {token}\r\n{kind}\r\nsome".encode())
+    who = f"Authorization: Bearer {token}\r\n" if token else ""
+    connection.sendall(f"{head}{who}Content-Type: image/png\r\nContent-Length: 1000\r\n\r\nsome".encode())
     return connection
 
 
+def responses(slow: list[socket.socket], count: int, seconds: float) -> list[str]:
+    """Return so many of the responses that these get, or what comes in time; take them off the list."""
+    found, until = list[str](), time.monotonic() + seconds
+    while len(found) < count and (left := until - time.monotonic()) > 0:
+        for one in select.select(slow, [], [], left)[0]:
+            slow.remove(one)
+            found.append(one.recv(4096).decode())
+    return found
+
+
 @pytest.mark.threat("T96")
-@pytest.mark.parametrize("kind", ["upload", "replacement", "signed upload", "list"])
+@pytest.mark.parametrize("kind", ["upload", "replacement", "signed upload", "anyone's signed upload"])
 def test_one_person_leaves_places_to_the_others(
     stack: Stack, own_bucket: BucketFixture, member: Member, referrer: Member, kind: str
 ) -> None:
-    """Six requests may wait for their bodies; the seventh ends at once."""
+    """Two bodies are read and four may wait; the seventh ends at once, the four soon."""
     key = f"{own_bucket.bucket}/{member.user_id}/slow.png"
-    made = own_bucket.call(member, "POST", f"/object/upload/sign/{key}")
-    method, path = {
-        "upload": ("POST", f"/object/{key}"),
-        "replacement": ("PUT", f"/object/{key}"),
-        "signed upload": ("PUT", made.json()["url"]),
-        "list": ("POST", f"/object/list/{own_bucket.bucket}"),
-    }[kind]
-
-    def listed(client: ApiClient) -> httpx.Response:
-        return own_bucket.call(client, "POST", f"/object/list/{own_bucket.bucket}", {"prefix": ""})
-
+    # By a URL of the service key it is the client's network that has places.
+    signer = own_bucket.service if kind == "anyone's signed upload" else member
+    made = own_bucket.call(signer, "POST", f"/object/upload/sign/{key}").json()["url"]
+    method, path = {"upload": ("POST", f"/object/{key}"), "replacement": ("PUT", f"/object/{key}")}.get(
+        kind, ("PUT", made)
+    )
+    address = new_address(stack)
     with contextlib.ExitStack() as held:
         slow = [
-            held.enter_context(contextlib.closing(begun(stack, member.token, method, path))) for _ in range(7)
+            held.enter_context(contextlib.closing(begun(stack, method, path, member.token, address)))
+            for _ in range(7)
         ]
-        # One of them comes last. After ten seconds the others would end too.
-        (last,) = select.select(slow, [], [], 8)[0]
-        response = last.recv(4096)
-        assert response.startswith(b"HTTP/1.1 429 ")
-        assert b'"SlowDown"' in response
-        assert listed(member).status_code == 429
-        assert listed(referrer).status_code == 200
-        assert listed(own_bucket.service).status_code == 200
-    until = time.monotonic() + 6
-    while (freed := listed(member)).status_code == 429 and time.monotonic() < until:
-        time.sleep(0.02)
-    assert freed.status_code == 200
+        rejected = responses(slow, 2, 1.5)
+        assert len(rejected) == 1
+        rejected += responses(slow, 6, 3.5)
+        assert len(rejected) == 5
+        for response in rejected:
+            assert response.startswith("HTTP/1.1 429 ")
+            assert "\r\nretry-after: 1\r\n" in response.lower()
+            assert '"SlowDown"' in response
+        listed = own_bucket.call(member, "POST", f"/object/list/{own_bucket.bucket}", {"prefix": ""})
+        assert listed.status_code == 200
+        assert own_bucket.put(referrer, f"{referrer.user_id}/a.png", png()).status_code == 200
+    own_bucket.call(referrer, "DELETE", f"/object/{own_bucket.bucket}/{referrer.user_id}/a.png")
+
+
+@pytest.mark.threat("T96")
+def test_slow_bodies_of_many_clients_end_where_another_waits(
+    stack: Stack, own_bucket: BucketFixture, member: Member
+) -> None:
+    """By URLs of the service key a client is its network; each has two of the twelve places."""
+    key = f"{own_bucket.bucket}/{member.user_id}"
+    made = own_bucket.call(own_bucket.service, "POST", f"/object/upload/sign/{key}/slow.png").json()["url"]
+    with contextlib.ExitStack() as held:
+        slow = [
+            held.enter_context(contextlib.closing(begun(stack, "PUT", made, address=address)))
+            for address in (new_address(stack) for _ in range(6))
+            for _ in range(2)
+        ]
+        time.sleep(1)
+        large = png() + bytes(2**20)
+        with ThreadPoolExecutor(6) as browser:
+            names = [f"{member.user_id}/{number}.png" for number in range(6)]
+            sent = browser.map(lambda name: own_bucket.put(member, name, large).status_code, names)
+            assert set(sent) == {200}
+        assert responses(slow, 1, 8)[0].startswith("HTTP/1.1 408 ")
+    own_bucket.call(member, "DELETE", f"/object/{own_bucket.bucket}", {"prefixes": names})
+
+
+class Senders:
+    """Clients of the service's places, without a network."""
+
+    def __init__(self) -> None:
+        self.arrivals = Arrivals()
+        self.served: list[str] = []
+        self._sent: list[asyncio.Task[None]] = []
+
+    @contextlib.asynccontextmanager
+    async def reading(self, count: int) -> AsyncIterator[list[Body]]:
+        """Hold places, each of another client; then await those that were sent meanwhile."""
+        async with contextlib.AsyncExitStack() as held:
+            places = [self.arrivals.place(f"client {number}") for number in range(count)]
+            bodies = [await held.enter_async_context(place) for place in places]
+            for body in bodies:
+                async with body.piece_within(1):
+                    pass
+            yield bodies
+        await asyncio.gather(*self._sent)
+
+    async def send(self, *clients: str) -> None:
+        """Send a body of each; `served` has who was read, and who was rejected with what."""
+        self._sent += [asyncio.create_task(self._send(client)) for client in clients]
+        await asyncio.sleep(0.05)
+
+    async def _send(self, client: str) -> None:
+        try:
+            async with self.arrivals.place(client):
+                self.served.append(client)
+        except ApiError as error:
+            self.served.append(f"{client}: {error.status}")
+
+
+@pytest.mark.threat("T96")
+async def test_where_another_waits_the_body_that_is_farthest_behind_ends() -> None:
+    """But not one that has just begun, was fast or has come, and one at a time."""
+    senders, second = Senders(), 32 * 1024
+    async with senders.reading(12) as bodies:
+        await senders.send("another")
+        assert not any(body.ended for body in bodies)
+        bodies[0].complete()
+        for body in bodies[3:]:
+            body.advance(100 * second)
+            assert body.due
+            assert 1.9 < body.due - time.monotonic() < 2.1
+        bodies[3].due = (bodies[1].due or 0) - 1
+        bodies[3].advance(3 * second)
+        await asyncio.sleep(0.8)
+        assert [number for number, body in enumerate(bodies) if body.ended] == [1]
+        with pytest.raises(TimeoutError):
+            async with bodies[1].piece_within(1):
+                pass
+        await senders.send("client 1", "client 2")
+    assert senders.served == ["another", "client 2", "client 1"], "who was slow comes last"
+
+
+@pytest.mark.threat("T96")
+async def test_where_too_many_wait_those_that_were_slow_leave_and_then_of_whom_most_wait() -> None:
+    senders = Senders()
+    async with senders.reading(12) as bodies:
+        bodies[0].due = 1
+        await senders.send("client 0", "many", "many", *(f"other {number}" for number in range(45)))
+        await senders.send("one more")
+        assert senders.served == ["client 0: 503"]
+        await senders.send("yet one more")
+        assert senders.served[1:] == ["many: 503"]
+    assert len(senders.served) == 50

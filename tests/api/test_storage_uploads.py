@@ -4,6 +4,7 @@ import errno
 import os
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from functions.core.errors import ApiError
 from functions.storage import garbage_collector, request_parsing, service, upload, upload_parser
+from functions.storage.arrivals import Body
 from functions.storage.mime_sniffing import is_checked
 from functions.storage.queries import NewObject
 from functions.storage.service import Principal, RequestContext
@@ -53,15 +55,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Stop the clock by which uploads are timed: waiting longer than is left of it ends at once."""
     moment = [1000.0]
 
-    async def wait_for(piece: Any, patience: float) -> bytes:
+    @asynccontextmanager
+    async def piece_within(_: Body, seconds: float) -> AsyncIterator[None]:
         before = moment[0]
-        found: bytes = await piece
-        if moment[0] - before > patience:
+        yield
+        if moment[0] - before > seconds:
             raise TimeoutError
-        return found
 
     monkeypatch.setattr(request_parsing, "time", SimpleNamespace(monotonic=lambda: moment[0]))
-    monkeypatch.setattr(request_parsing, "asyncio", SimpleNamespace(wait_for=wait_for))
+    monkeypatch.setattr(Body, "piece_within", piece_within)
     return moment
 
 
@@ -98,7 +100,7 @@ async def test_an_upload_that_comes_too_slowly_ends(
     """Each client goes away at the end of its pieces, if it is not sent away before."""
     sender: Any = Sender(clock, *pieces)
     with pytest.raises(ApiError) as ended:
-        async for _ in request_parsing.arriving(sender):
+        async for _ in request_parsing.arriving(sender, Body()):
             pass
     assert ended.value.code == code
 
@@ -171,7 +173,7 @@ async def test_a_form_has_one_file() -> None:
 
 async def received(request: Request) -> tuple[IncomingFile, bytes]:
     """Return what a request claims of its file, and the file."""
-    file = await upload_parser.parse_upload(request)
+    file = await upload_parser.parse_upload(request, Body())
     return file, b"".join([piece async for piece in file.pieces])
 
 

@@ -219,6 +219,8 @@ def serving(services: Sequence[str], edited: Mapping[str, str]) -> Iterator[Path
         for name in services:
             port = free_port()
             addresses[f"{name.upper()}_ADDRESS"] = f"127.0.0.1:{port}"
+            if name == "storage":
+                addresses["STORAGE_FILES_ADDRESS"] = f"tcp/127.0.0.1:{port}"
             own = {"PORT": str(port), "METRICS_PORT": str(free_port())}
             command = [sys.executable, "-m", "tests.mutations.mutant", f"functions.{name}"]
             stack.enter_context(_process(command, _environment(state, name) | own, edited))

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from launcher.environment import files_address
 from tests.support import plain_http
 from tests.support.children import ending_with_parent
 from tests.support.own_gateway import Gateway, Upstream, running
@@ -30,11 +31,11 @@ class Instances:
     upstreams: tuple[Upstream, Upstream]
     spared: Path
 
-    def ask(self) -> list[int]:
+    def ask(self, path: str = "/functions/v1/x") -> list[int]:
         """Send requests; return how many of them each instance got."""
         before = [len(upstream.arrived) for upstream in self.upstreams]
         for _ in range(ASKED):
-            assert self.gateway.http.post("/functions/v1/x", json={}).status_code == 200
+            assert self.gateway.http.post(path, json={}).status_code == 200
         return [len(one.arrived) - count for one, count in zip(self.upstreams, before, strict=True)]
 
     def await_both(self) -> None:
@@ -58,7 +59,12 @@ def serving(folder: Path, **settings: str) -> Iterator[Instances]:
     for upstream in upstreams:
         threading.Thread(target=upstream.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     addresses = " ".join(f"127.0.0.1:{upstream.server_address[1]}" for upstream in upstreams)
-    given = {"EDGE_ADDRESS": addresses, "BALANCING": "balanced", "REPLACED_ROOT": str(spared)}
+    given = {
+        "EDGE_ADDRESS": addresses,
+        "STORAGE_FILES_ADDRESS": files_address(addresses),
+        "BALANCING": "balanced",
+        "REPLACED_ROOT": str(spared),
+    }
     with running(folder, **given, **settings) as gateway:
         yield Instances(gateway, upstreams, spared)
     for upstream in upstreams:
@@ -81,6 +87,7 @@ def test_one_that_is_named_gets_nothing_new_and_is_asked_again_afterwards(instan
     mark = instances.mark(0)
     mark.touch()
     until(lambda: instances.ask() == [0, ASKED], NOTICED_SECONDS)
+    until(lambda: instances.ask("/storage/v1/object/receipts/a.png") == [0, ASKED], NOTICED_SECONDS)
     mark.unlink()
     instances.await_both()
 

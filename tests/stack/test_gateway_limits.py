@@ -18,8 +18,10 @@ NEXT = "GET /config.js HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = "POST /functions/v1/x HTTP/1.1\r\nHost: x\r\n"
 WHO = f"apikey: {ANON}\r\nAuthorization: {TOKEN}\r\n"
 ANYONE = f"apikey: {ANON}\r\nAuthorization: Bearer {ANON}\r\n"
-# How many requests each service is asked at once.
+# How many requests each service is asked at once; storage for files that arrive apart from the rest.
 PLACES = {"rest": 56, "auth": 32, "storage": 24, "functions": 24}
+FILE_PLACES = 96
+FILE, SIGN = "/storage/v1/object/receipts", "/storage/v1/object/upload/sign/receipts"
 # Of the gateway whose seconds are short.
 SECOND = 0.01
 MIB = 2**20
@@ -27,12 +29,17 @@ MIB = 2**20
 
 @pytest.mark.threat("T126")
 @pytest.mark.parametrize(
-    ("service", "most"),
-    [("rest", MIB), ("auth", 2 * MIB), ("functions", MIB), ("storage", 51 * MIB)],
-    ids=["rest", "auth", "functions", "storage"],
+    ("path", "most"),
+    [
+        ("/rest/v1/x", MIB),
+        ("/auth/v1/x", 2 * MIB),
+        ("/functions/v1/x", MIB),
+        ("/storage/v1/object/list/receipts", 2 * MIB),
+        (f"{FILE}/x", 51 * MIB),
+    ],
+    ids=["rest", "auth", "functions", "list", "file"],
 )
-def test_bodies_are_limited_with_one_error_format(gateway: Gateway, service: str, most: int) -> None:
-    path = f"/{service}/v1/x"
+def test_bodies_are_limited_with_one_error_format(gateway: Gateway, path: str, most: int) -> None:
     response = gateway.http.post(path, headers=PERSON, content=b"x" * (most + 1))
     assert response.status_code == 413
     assert response.headers["content-type"] == "application/json"
@@ -41,7 +48,7 @@ def test_bodies_are_limited_with_one_error_format(gateway: Gateway, service: str
         "message": "This is larger than the server accepts.",
         "error": "This is larger than the server accepts.",
     }
-    if service != "storage":
+    if path != f"{FILE}/x":
         assert gateway.http.post(path, headers=PERSON, content=b"x" * most).json()["bytes"] == most
 
 
@@ -61,18 +68,26 @@ def test_a_filter_of_1300_ids_fits_and_100_kb_of_headers_do_not(gateway: Gateway
 
 
 @pytest.mark.parametrize(
-    ("service", "who"),
-    [*(pytest.param(service, PERSON, id=service) for service in PLACES), ("storage", KEY)],
+    ("method", "path", "places", "who"),
+    [
+        *(
+            pytest.param("GET", f"/{name}/v1/held", places, PERSON, id=name)
+            for name, places in PLACES.items()
+        ),
+        pytest.param("PUT", f"{FILE}/held", FILE_PLACES, PERSON, id="file"),
+        pytest.param("POST", f"{FILE}/held", FILE_PLACES, KEY, id="file of anyone"),
+    ],
 )
-def test_overload_is_rejected_soon(gateway: Gateway, service: str, who: dict[str, str]) -> None:
+def test_overload_is_rejected_soon(
+    gateway: Gateway, method: str, path: str, places: int, who: dict[str, str]
+) -> None:
     """Exactly as many as there are places are served; the others wait half a second for one."""
     gateway.upstream.released.clear()
 
     def ask(_: int) -> tuple[int, str]:
-        response = gateway.http.get(f"/{service}/v1/held", headers=who, timeout=20)
+        response = gateway.http.request(method, path, headers=who, timeout=20)
         return response.status_code, response.headers.get("retry-after", "")
 
-    places = PLACES[service]
     with ThreadPoolExecutor(places + 5) as crowd:
         asked = [crowd.submit(ask, number) for number in range(places + 5)]
         # Those that are held go on by themselves after ten seconds.
@@ -99,20 +114,56 @@ def test_a_place_that_becomes_free_soon_is_taken(gateway: Gateway) -> None:
 
 @pytest.mark.threat("T126")
 @pytest.mark.parametrize(
-    ("service", "length"),
-    [*(pytest.param(name, 1000, id=name) for name in PLACES), pytest.param("rest", 10_000, id="rest-long")],
+    ("asked", "method", "path", "who", "length"),
+    [
+        *(pytest.param(False, "POST", f"/{name}/v1/unfinished", WHO, 1000, id=name) for name in PLACES),
+        pytest.param(False, "POST", "/rest/v1/unfinished", WHO, 10_000, id="rest-long"),
+        pytest.param(False, "POST", "/storage/v1/object/list/unfinished", WHO, 1000, id="list"),
+        pytest.param(False, "POST", "/storage/v1/object/list-v2/unfinished", WHO, 1000, id="list-v2"),
+        pytest.param(False, "POST", "/storage/v1/object/sign/a/unfinished", WHO, 1000, id="sign"),
+        pytest.param(False, "POST", f"{SIGN}/unfinished", WHO, 1000, id="sign an upload"),
+        pytest.param(False, "DELETE", f"{FILE}/unfinished", WHO, 1000, id="delete"),
+        pytest.param(False, "POST", f"{FILE}/unfinished", ANYONE, 1000, id="file of anyone"),
+        pytest.param(True, "POST", f"{FILE}/unfinished", WHO, 1000, id="file"),
+        pytest.param(True, "PUT", f"{FILE}/unfinished", WHO, 1000, id="replacement"),
+        pytest.param(True, "PUT", f"{SIGN}/unfinished", ANYONE, 1000, id="signed upload"),
+        pytest.param(True, "POST", "/storage/v1/object/list/a/unfinished", WHO, 1000, id="bucket named list"),
+        pytest.param(True, "PUT", "/storage/v1/object/sign/unfinished", WHO, 1000, id="bucket named sign"),
+    ],
 )
-def test_a_service_is_asked_when_the_body_is_here(gateway: Gateway, service: str, length: int) -> None:
-    """Slow bodies take no place. Storage asks first who sends it."""
-    asked = service == "storage"
-    path = f"/{service}/v1/unfinished"
-    with _connected(gateway) as connection:
-        connection.sendall(
-            f"POST {path} HTTP/1.1\r\nHost: x\r\n{WHO}Content-Length: {length}\r\n\r\nsome".encode()
-        )
-        arrived = _until(lambda: "/unfinished" in gateway.upstream.arrived, 5 if asked else 0.3)
+def test_a_service_is_asked_when_the_body_is_here(
+    gateway: Gateway, asked: bool, method: str, path: str, who: str, length: int
+) -> None:
+    """Slow bodies take no place. Of a file storage asks first who sends it."""
     gateway.upstream.arrived.clear()
+    head = f"{method} {path} HTTP/1.1\r\nHost: x\r\n{who}"
+    with _connected(gateway) as connection:
+        connection.sendall(f"{head}Content-Length: {length}\r\n\r\nsome".encode())
+        arrived = _until(lambda: bool(gateway.upstream.arrived), 5 if asked else 0.3)
     assert arrived == asked
+
+
+@pytest.mark.threat("T126")
+def test_files_that_arrive_and_all_else_of_storage_never_wait_for_each_other(gateway: Gateway) -> None:
+    """Lists and signed URLs are asked for by POST too."""
+    others = (
+        ("GET", f"{FILE}/a.png"),
+        ("POST", "/storage/v1/object/list/receipts"),
+        ("POST", f"{SIGN}/a.png"),
+    )
+    for many, places, few in (
+        (("PUT", f"{FILE}/held"), FILE_PLACES, others),
+        (("GET", f"{FILE}/held"), PLACES["storage"], (("POST", f"{FILE}/a.png"), ("PUT", f"{SIGN}/a.png"))),
+    ):
+        gateway.upstream.arrived.clear()
+        gateway.upstream.released.clear()
+        with ThreadPoolExecutor(places) as crowd:
+            held = [crowd.submit(gateway.http.request, *many, headers=PERSON) for _ in range(places)]
+            assert _until(lambda places=places: len(gateway.upstream.arrived) == places)
+            found = [gateway.http.request(*one, headers=PERSON).status_code for one in few]
+            gateway.upstream.released.set()
+            assert {request.result().status_code for request in held} == {200}
+        assert set(found) == {200}
 
 
 @pytest.mark.threat("T126")
@@ -123,6 +174,7 @@ def test_a_service_is_asked_when_the_body_is_here(gateway: Gateway, service: str
         ("/auth/v1/x", ANYONE),
         ("/functions/v1/x", ANYONE),
         ("/storage/v1/object/list/receipts", ANYONE),
+        ("/storage/v1/object/list/receipts", WHO),
         ("/storage/v1/object/receipts/a.png", f"apikey: {ANON}\r\n"),
         ("/storage/v1/object/receipts/a.png", ""),
         ("/storage/v1/object/receipts/a.png", "Authorization: Basic a.persons.token\r\n"),

@@ -114,9 +114,11 @@ def test_the_log_names_the_client_and_not_the_proxy(behind: Gateway) -> None:
 def proxied(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """Start a gateway in front of the running stack's services that trusts 127.0.0.1."""
     services = service_env("gateway")
-    names = ("POSTGREST_ADDRESS", "AUTH_ADDRESS", "EDGE_ADDRESS", "STORAGE_ADDRESS", "SUPABASE_ANON_KEY")
-    settings = {name: services[name] for name in (*names, "SUPABASE_SERVICE_ROLE_KEY")}
-    with running(tmp_path_factory.mktemp("proxied"), TRUSTED_PROXIES=PROXY, **settings) as started:
+    addresses = {name: address for name, address in services.items() if name.endswith("_ADDRESS")}
+    settings = {name: services[name] for name in ("SUPABASE_ANON_KEY", "SUPABASE_SERVICE_ROLE_KEY")}
+    with running(
+        tmp_path_factory.mktemp("proxied"), TRUSTED_PROXIES=PROXY, **addresses, **settings
+    ) as started:
         yield started
 
 

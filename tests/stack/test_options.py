@@ -302,6 +302,8 @@ def test_instances_have_ports_of_their_own_and_the_gateway_knows_all(tmp_path: P
     internal = gateway["INTERNAL_ADDRESS"]
     assert gateway["GATEWAY_SITE"] == environment.service("gateway", settings, keys)["GATEWAY_SITE"]
     assert gateway["EDGE_ADDRESS"].split() == [f"127.0.0.1:{port}" for port in ports]
+    stored = gateway["STORAGE_ADDRESS"].split()
+    assert gateway["STORAGE_FILES_ADDRESS"].split() == [f"tcp/{address}" for address in stored]
     assert gateway["BALANCING"] == "balanced"
     # One knows the services of its own number, with which it is replaced.
     auth = environment.service("auth", settings, keys, 3)["PORT"]

@@ -159,6 +159,7 @@ def running(
         "TRUSTED_PROXIES": "",
         "CLIENT_IP_HEADER": "X-Forwarded-For",
         **dict.fromkeys(("POSTGREST_ADDRESS", "AUTH_ADDRESS", "EDGE_ADDRESS", "STORAGE_ADDRESS"), echo),
+        "STORAGE_FILES_ADDRESS": f"tcp/{echo}",
         "WEB_ROOT": str(web),
         "PAGES_ROOT": str(folder / "pages"),
         "TEMPLATES_ROOT": str(templates),

@@ -25,8 +25,7 @@ async def upload_signed(
     claims = await context.verify_signed(token, "upload", f"{bucket}/{path}")
     owner = str(claims["owner"]) if claims.get("owner") else None
     upsert = claims.get("upsert") is True
-    with context.service.receiving(owner):
-        await store_upload(context, Target(bucket, path, upsert, "storage.object.upload_signed", None, owner))
+    await store_upload(context, Target(bucket, path, upsert, "storage.object.upload_signed", None, owner))
     return JsonResponse({"Key": f"{bucket}/{path}"})
 
 
@@ -47,6 +46,5 @@ async def _store(
     context: RequestContext, principal: Principal, bucket: str, path: str, upsert: bool, operation: str
 ) -> JsonResponse:
     target = Target(bucket, path, upsert, operation, principal, principal.owner_id)
-    with context.service.receiving(principal.owner_id):
-        row = await store_upload(context, target)
+    row = await store_upload(context, target)
     return JsonResponse({"Key": f"{bucket}/{path}", "Id": str(row["id"])})

@@ -143,9 +143,11 @@ def _project(settings: Settings, folder: Path, files: list[Path]) -> dict[str, s
 
 def values(settings: Settings, keys: Keys) -> dict[str, str]:
     """Return the values that supabase/services has in containers."""
+    addresses = {f"{name.upper()}_ADDRESS": f"{host}:{port}" for name, (host, port) in ADDRESSES.items()}
     return {
         **{f"{name.upper()}_PORT": str(port) for name, (_, port) in ADDRESSES.items()},
-        **{f"{name.upper()}_ADDRESS": f"{host}:{port}" for name, (host, port) in ADDRESSES.items()},
+        **addresses,
+        "STORAGE_FILES_ADDRESS": environment.files_address(addresses["STORAGE_ADDRESS"]),
         **environment.common(settings, keys),
         **({"SMTP_HOST": "mail", "SMTP_PORT": "1025", "SMTP_TLS": "none"} if settings.own_mail else {}),
         "DATABASE": f"{HOST}:{PORT}/postgres",

@@ -128,6 +128,11 @@ def native(settings: Settings, keys: Keys, instance: int = 1) -> dict[str, str]:
     }
 
 
+def files_address(addresses: str) -> str:
+    """Return the addresses of storage as the gateway counts files that arrive there apart from the rest."""
+    return " ".join(f"tcp/{address}" for address in addresses.split())
+
+
 def _upstreams(settings: Settings) -> dict[str, str]:
     """Return where the gateway finds all instances of the services behind it."""
     numbers = range(1, settings.instances + 1)
@@ -138,6 +143,7 @@ def _upstreams(settings: Settings) -> dict[str, str]:
     several = settings.instances > 1
     return {
         **addresses,
+        "STORAGE_FILES_ADDRESS": files_address(addresses["STORAGE_ADDRESS"]),
         "BALANCING": "balanced" if several else "",
         "SHUTDOWN_DELAY": f"{HANDING_OVER_SECONDS}s" if several else "",
     }

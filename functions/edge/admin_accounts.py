@@ -19,7 +19,7 @@ from functions.edge.support.dependencies import (
     json_result,
     log_audit_entries,
 )
-from functions.edge.support.schemas import CamelModel, Reason
+from functions.edge.support.schemas import AdministratorRequest, Reason
 from functions.edge.support.services import Services, SharedServices
 from functions.edge.support.sql_functions import SqlFunction
 
@@ -30,13 +30,13 @@ FullName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1,
 INVALID_EMAIL = ApiError(400, "invalid_input", "This is not an email address.")
 
 
-class ListAccounts(CamelModel):
+class ListAccounts(AdministratorRequest):
     """List all accounts."""
 
     action: Literal["list"]
 
 
-class CreateAccount(CamelModel):
+class CreateAccount(AdministratorRequest):
     """Make a new account; its password is generated."""
 
     action: Literal["create"]
@@ -45,7 +45,7 @@ class CreateAccount(CamelModel):
     role: Role
 
 
-class UpdateAccount(CamelModel):
+class UpdateAccount(AdministratorRequest):
     """Change an account; another role, or none, ends its sessions."""
 
     action: Literal["update"]
@@ -55,14 +55,14 @@ class UpdateAccount(CamelModel):
     is_active: bool | None = None
 
 
-class ResetPassword(CamelModel):
+class ResetPassword(AdministratorRequest):
     """Replace a forgotten password."""
 
     action: Literal["reset_password"]
     admin_id: UUID
 
 
-class ResetTwoStep(CamelModel):
+class ResetTwoStep(AdministratorRequest):
     """Remove the second factor of a lost device; the reason says how it was made sure who asks."""
 
     action: Literal["reset_two_step"]
@@ -70,7 +70,7 @@ class ResetTwoStep(CamelModel):
     reason: Reason
 
 
-class EndSessions(CamelModel):
+class EndSessions(AdministratorRequest):
     """End an account's sessions; of one's own, all others."""
 
     action: Literal["end_sessions"]

@@ -6,12 +6,12 @@ from fastapi import APIRouter, Response
 
 from functions.edge.support import openapi
 from functions.edge.support.dependencies import Administrator
-from functions.edge.support.schemas import CamelModel, Decision, Reason
+from functions.edge.support.schemas import AdministratorRequest, Decision, Reason
 
 router = APIRouter()
 
 
-class DepositDecision(CamelModel):
+class DepositDecision(AdministratorRequest):
     """A decision; a rejection without a reason is recorded as 'No reason provided'."""
 
     deposit_id: UUID

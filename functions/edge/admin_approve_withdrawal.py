@@ -8,12 +8,12 @@ from pydantic import StringConstraints
 
 from functions.edge.support import openapi
 from functions.edge.support.dependencies import Administrator
-from functions.edge.support.schemas import CamelModel, Decision, Reason
+from functions.edge.support.schemas import AdministratorRequest, Decision, Reason
 
 router = APIRouter()
 
 
-class WithdrawalDecision(CamelModel):
+class WithdrawalDecision(AdministratorRequest):
     """A decision; approving records that it will be paid, `payoutReference` how it was.
 
     A reference of another withdrawal is 409 `payout_reference_used` unless `sharedPayout` confirms it.

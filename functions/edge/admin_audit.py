@@ -9,12 +9,12 @@ from psycopg.types.json import Jsonb
 from pydantic import Field, StringConstraints
 
 from functions.edge.support.dependencies import Administrator
-from functions.edge.support.schemas import CamelModel
+from functions.edge.support.schemas import AdministratorRequest
 
 router = APIRouter()
 
 
-class AuditRequest(CamelModel):
+class AuditRequest(AdministratorRequest):
     """Filters; `action` may be the part before the dot, as in `deposit`, and days are UTC, both included."""
 
     page: Annotated[int, Field(ge=1, le=100_000)] | None = None

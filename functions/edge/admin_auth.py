@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
+from psycopg.types.json import Jsonb
 from pydantic import Field, StringConstraints
 
 from functions.core.database import Connection, transaction
@@ -22,7 +23,7 @@ from functions.edge.support.dependencies import (
     authenticate,
     require_administrator,
 )
-from functions.edge.support.schemas import CamelModel
+from functions.edge.support.schemas import AdministratorRequest
 from functions.edge.support.services import Services, SharedServices
 
 router = APIRouter()
@@ -51,7 +52,7 @@ Code = Annotated[str, StringConstraints(strip_whitespace=True, max_length=12)]
 Row = dict[str, Any]
 
 
-class Login(CamelModel):
+class Login(AdministratorRequest):
     """Sign in with e-mail and password, and the code of accounts that have two-step sign-in."""
 
     action: Literal["login"]
@@ -60,7 +61,7 @@ class Login(CamelModel):
     totp: Code | None = None
 
 
-class ChangePassword(CamelModel):
+class ChangePassword(AdministratorRequest):
     """Change the own password; the e-mail address is the signed-in administrator's."""
 
     action: Literal["change_password"]
@@ -70,19 +71,19 @@ class ChangePassword(CamelModel):
     totp: Code | None = None
 
 
-class Logout(CamelModel):
+class Logout(AdministratorRequest):
     """End this session."""
 
     action: Literal["logout"]
 
 
-class EnrollTotp(CamelModel):
+class EnrollTotp(AdministratorRequest):
     """Make a secret; it counts once a code of it has been verified."""
 
     action: Literal["totp_enroll"]
 
 
-class VerifyCode(CamelModel):
+class VerifyCode(AdministratorRequest):
     """Turn two-step sign-in on, or off, with a code."""
 
     action: Literal["totp_verify", "totp_disable"]
@@ -94,9 +95,12 @@ Action = Annotated[Login | ChangePassword | Logout | EnrollTotp | VerifyCode, Fi
 
 @router.post("/admin-auth")
 async def admin_auth(action: Action, request: Request, context: Context, services: SharedServices) -> Row:
-    """Respond by action; everything but login needs a live administrator session."""
+    """Respond by action; everything but login needs a live administrator session.
+
+    A login that carries a token of the same account's session replaces it: so a person proves to be there.
+    """
     if isinstance(action, Login):
-        return await _login(action, context, services)
+        return await _login(action, request, context, services)
     principal = require_administrator(authenticate(request))
     match action:
         case ChangePassword():
@@ -109,7 +113,15 @@ async def admin_auth(action: Action, request: Request, context: Context, service
             return await _logout(principal)
 
 
-async def _login(login: Login, context: RequestContext, services: Services) -> Row:
+def _replaced_session(request: Request) -> dict[str, Any] | None:
+    """Return the claims of the administrator's token that a login came with; clients send others too."""
+    try:
+        return require_administrator(authenticate(request)).claims.values
+    except ApiError:
+        return None
+
+
+async def _login(login: Login, request: Request, context: RequestContext, services: Services) -> Row:
     attempt = transaction(services.pool, context.settings())
     async with _verification(services, attempt, login.email, login.totp, context) as (connection, way):
         admin = await _admin(connection, login.email)
@@ -128,11 +140,12 @@ async def _login(login: Login, context: RequestContext, services: Services) -> R
         secret = secrets.token_urlsafe(32)
         session = await _one(
             connection,
-            "select * from edge.start_admin_session(%s, %s, %s, %s)",
+            "select * from edge.start_admin_session(%s, %s, %s, %s, %s)",
             admin["id"],
             context.address,
             context.user_agent,
             sha256(secret.encode()).digest(),
+            Jsonb(_replaced_session(request)),
         )
     crash_here("admin.after_session_row")
     token = str(session["session_token"])
@@ -206,6 +219,11 @@ async def _count_failure(
         await connection.execute("select edge.record_wrong_admin_code(%s, %s)", [email, context.address])
     else:
         await connection.execute("select edge.record_admin_sign_in(%s, %s, false)", [email, context.address])
+    wrong = "code" if error is totp.CODE_INVALID else "password"
+    await connection.execute(
+        "select edge.audit_failed_admin_sign_in(%s, %s, %s, %s)",
+        [email, context.address, context.user_agent, wrong],
+    )
     row = await _one(
         connection,
         "select edge.consume_rate_limit('admin_failures', %s, 5, interval '15 minutes') as few",
@@ -220,8 +238,15 @@ async def _change_password(change: ChangePassword, principal: Principal, service
     passwords.require_acceptable(change.new_password)
     async with principal.service_transaction() as connection:
         owner = await _admin(connection, change.email)
-    if owner is None or str(owner["id"]) != principal.id:
-        raise OTHER_EMAIL
+        if owner is None or str(owner["id"]) != principal.id:
+            raise OTHER_EMAIL
+        few = await _one(
+            connection,
+            "select edge.consume_rate_limit('admin_password', %s, 10, interval '15 minutes') as allowed",
+            principal.id,
+        )
+    if not few["allowed"]:
+        raise TOO_MANY_ATTEMPTS
     new_hash = await services.passwords.hash(change.new_password)
     attempt = principal.service_transaction()
     async with _verification(services, attempt, change.email, change.totp, principal.context) as (

@@ -6,13 +6,13 @@ import orjson
 from fastapi import APIRouter
 
 from functions.edge.support.dependencies import Administrator, json_result
-from functions.edge.support.schemas import CamelModel, Reason
+from functions.edge.support.schemas import AdministratorRequest, Reason
 from functions.edge.support.services import SharedServices
 
 router = APIRouter()
 
 
-class MemberClosing(CamelModel):
+class MemberClosing(AdministratorRequest):
     """Whose account, how the member asked for it, and that what is given up was said."""
 
     profile_id: UUID

@@ -5,12 +5,12 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from functions.edge.support.dependencies import Administrator
-from functions.edge.support.schemas import CamelModel
+from functions.edge.support.schemas import AdministratorRequest
 
 router = APIRouter()
 
 
-class Confirmation(CamelModel):
+class Confirmation(AdministratorRequest):
     """The correction to confirm."""
 
     correction_id: UUID

@@ -9,13 +9,13 @@ from fastapi.responses import StreamingResponse
 from functions.edge.support import openapi
 from functions.edge.support.dependencies import Administrator, json_result
 from functions.edge.support.member_data import respond_with_data
-from functions.edge.support.schemas import CamelModel, Reason
+from functions.edge.support.schemas import AdministratorRequest, Reason
 from functions.edge.support.services import SharedServices
 
 router = APIRouter()
 
 
-class DataRequest(CamelModel):
+class DataRequest(AdministratorRequest):
     """Whose data, and how the member asked for them."""
 
     profile_id: UUID

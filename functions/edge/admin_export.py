@@ -22,7 +22,7 @@ from functions.core.errors import ApiError
 from functions.edge.support import openapi
 from functions.edge.support.csv_cells import cell
 from functions.edge.support.dependencies import Administrator, json_result
-from functions.edge.support.schemas import CamelModel
+from functions.edge.support.schemas import AdministratorRequest
 from functions.edge.support.services import SharedServices
 from functions.edge.support.sql_functions import SqlFunction
 
@@ -78,7 +78,7 @@ LISTS: dict[str, tuple[SqlFunction, str, tuple[str, ...]]] = {
 }
 
 
-class ExportRequest(CamelModel):
+class ExportRequest(AdministratorRequest):
     """Which list, with the filters that are on the screen."""
 
     list: Literal["deposits", "withdrawals", "transactions", "audit"]

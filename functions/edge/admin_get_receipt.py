@@ -7,13 +7,13 @@ from fastapi import APIRouter
 from pydantic import StringConstraints
 
 from functions.edge.support.dependencies import Administrator, json_result
-from functions.edge.support.schemas import CamelModel
+from functions.edge.support.schemas import AdministratorRequest
 from functions.edge.support.services import SharedServices
 
 router = APIRouter()
 
 
-class ReceiptRequest(CamelModel):
+class ReceiptRequest(AdministratorRequest):
     """The address that the deposit row holds; it is parsed, never opened."""
 
     receipt_url: Annotated[str, StringConstraints(min_length=1, max_length=2000)]

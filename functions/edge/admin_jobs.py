@@ -6,18 +6,18 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from functions.edge.support.dependencies import Administrator
-from functions.edge.support.schemas import CamelModel
+from functions.edge.support.schemas import AdministratorRequest
 
 router = APIRouter()
 
 
-class ListJobs(CamelModel):
+class ListJobs(AdministratorRequest):
     """List e-mails that wait or failed, jobs that failed for good, and the last ledger check."""
 
     action: Literal["list"]
 
 
-class RetryMail(CamelModel):
+class RetryMail(AdministratorRequest):
     """Send one failed e-mail again."""
 
     action: Literal["retry_mail"]

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from functions.edge.support import openapi
 from functions.edge.support.dependencies import Administrator
-from functions.edge.support.schemas import CamelModel, Reason
+from functions.edge.support.schemas import AdministratorRequest, Reason
 
 router = APIRouter()
 
 
-class Proposal(CamelModel):
+class Proposal(AdministratorRequest):
     """What is to be undone, and why; `value` is the new package of `set_package`."""
 
     kind: Literal["void_deposit", "void_withdrawal", "set_package"]

@@ -9,13 +9,13 @@ import orjson
 from fastapi import APIRouter
 
 from functions.edge.support.dependencies import Administrator, json_result
-from functions.edge.support.schemas import CamelModel, Reason
+from functions.edge.support.schemas import AdministratorRequest, Reason
 from functions.edge.support.services import SharedServices
 
 router = APIRouter()
 
 
-class FactorRemoval(CamelModel):
+class FactorRemoval(AdministratorRequest):
     """Whose factors, and how it was made sure who asks."""
 
     profile_id: UUID

@@ -8,7 +8,7 @@ from functions.core.database import transaction
 from functions.core.errors import ApiError
 from functions.edge.support.crypto import Ciphertext, DecryptionError
 from functions.edge.support.dependencies import Administrator
-from functions.edge.support.schemas import CamelModel
+from functions.edge.support.schemas import AdministratorRequest
 from functions.edge.support.services import SharedServices
 
 router = APIRouter()
@@ -19,7 +19,7 @@ UNDECRYPTABLE = ApiError(
 )
 
 
-class RevealRequest(CamelModel):
+class RevealRequest(AdministratorRequest):
     """One subscription."""
 
     subscription_id: UUID

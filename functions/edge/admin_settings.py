@@ -7,7 +7,7 @@ from psycopg.types.json import Jsonb
 from pydantic import Field, StringConstraints
 
 from functions.edge.support.dependencies import Administrator
-from functions.edge.support.schemas import CamelModel
+from functions.edge.support.schemas import AdministratorRequest
 from functions.edge.support.sql_functions import SqlFunction
 
 router = APIRouter()
@@ -21,13 +21,13 @@ FUNCTIONS: dict[str, SqlFunction] = {
 }
 
 
-class Command(CamelModel):
+class Command(AdministratorRequest):
     """An action without parameters."""
 
     action: Literal["list", "readiness", "send_test_mail", "confirm_test_mail", "leave_demo"]
 
 
-class Change(CamelModel):
+class Change(AdministratorRequest):
     """A new value; its type and limits are the setting's."""
 
     action: Literal["change"]

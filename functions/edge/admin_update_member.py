@@ -4,16 +4,18 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from functions.edge.support.dependencies import Administrator
-from functions.edge.support.schemas import Reason
+from functions.edge.support.schemas import AdministratorRequest, Reason
 
 router = APIRouter()
 
 
-class MemberChange(BaseModel):
-    """A change; a change of status needs a reason, which the member reads."""
+class MemberChange(AdministratorRequest):
+    """A change; a change of status needs a reason, which the member reads. Columns have their own names."""
+
+    model_config = ConfigDict(alias_generator=None)
 
     profile_id: Annotated[UUID, Field(alias="profileId")]
     account_status: Literal["active", "pending", "suspended", "disabled"] | None = None

@@ -6,12 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from functions.edge.support.dependencies import Administrator
-from functions.edge.support.schemas import CamelModel, Reason
+from functions.edge.support.schemas import AdministratorRequest, Reason
 
 router = APIRouter()
 
 
-class SubscriptionChange(CamelModel):
+class SubscriptionChange(AdministratorRequest):
     """The new status and why; the member reads the reason."""
 
     subscription_id: UUID

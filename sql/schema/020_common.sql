@@ -431,16 +431,31 @@ create type private.list_request as (
     descending boolean
 );
 
-create function private.parse_filters(p_filters jsonb, p_sortable text[]) returns private.list_request
+create function private.require_known_filters(p_filters jsonb, p_known text[]) returns void
+language plpgsql immutable set search_path = '' as $$
+declare
+    v_unknown text;
+begin
+    if pg_catalog.jsonb_typeof(p_filters) <> 'object' then
+        perform private.raise_error(400, 'invalid_filter', 'Filters are an object.');
+    end if;
+    select f.name into v_unknown from pg_catalog.jsonb_object_keys(p_filters) as f (name) where f.name <> all(p_known) limit 1;
+    if v_unknown is not null then
+        perform private.raise_error(400, 'unknown_field', pg_catalog.format('This list has no filter named %s.', pg_catalog.left(v_unknown, 60)));
+    end if;
+end
+$$;
+comment on function private.require_known_filters(jsonb, text[]) is
+'Raises where an object of filters has another one: what is misspelt would narrow nothing. Errors: invalid_filter, unknown_field.';
+
+create function private.parse_filters(p_filters jsonb, p_sortable text[], p_more text[] default '{}') returns private.list_request
 language plpgsql immutable set search_path = '' as $$
 declare
     v_filters jsonb := coalesce(nullif(p_filters, 'null'), '{}');
     v_request private.list_request;
     v_sort text[];
 begin
-    if pg_catalog.jsonb_typeof(v_filters) <> 'object' then
-        perform private.raise_error(400, 'invalid_filter', 'Filters are an object.');
-    end if;
+    perform private.require_known_filters(v_filters, array['page', 'pageSize', 'search', 'status', 'sort'] || p_more);
     v_request.everything := v_filters = '{}';
     if coalesce(v_filters ->> 'page', '1') !~ '\A[0-9]{1,7}\Z' or coalesce(v_filters ->> 'pageSize', '25') !~ '\A[0-9]{1,3}\Z' then
         perform private.raise_error(400, 'invalid_filter', 'Page and page size are whole numbers.');
@@ -464,8 +479,8 @@ begin
     return v_request;
 end
 $$;
-comment on function private.parse_filters(jsonb, text[]) is
-'Parses a list''s filters: page, pageSize (at most 500), search, status, type, sort ("created_at.desc"; default: the first sortable column, newest first). An empty object asks for all rows. Errors: invalid_filter.';
+comment on function private.parse_filters(jsonb, text[], text[]) is
+'Parses a list''s filters: page, pageSize (at most 500), search, status, sort ("created_at.desc"; default: the first sortable column, newest first), and those that p_more names (type is parsed too). An empty object asks for all rows. Errors: invalid_filter, unknown_field.';
 
 -- A search with more than 10,000 matches reports 10,000 and more, and is always read forwards: read backwards, its
 -- later pages would show rows of other pages.

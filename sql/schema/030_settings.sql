@@ -11,9 +11,11 @@ create table private.settings (
     is_public boolean not null default false,
     description text not null,
     updated_at timestamptz not null default now(),
-    updated_by uuid
+    updated_by uuid,
+    needs_proof boolean not null default false
 );
 comment on table private.settings is 'Operator settings. minimum and maximum bound an integer, or the length of a text or list.';
+comment on column private.settings.needs_proof is 'It decides where money or data go: to change it, an administrator signs in again.';
 alter table private.settings enable row level security;
 
 insert into private.settings (key, value, kind, minimum, maximum, is_public, description) values
@@ -43,6 +45,9 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 ('risk.text', 'null', 'text', 1, 20000, true, 'Risk notice'),
 ('risk.version', 'null', 'text', 1, 40, true, 'Version of the risk notice'),
 ('risk.published_at', 'null', 'time', null, null, true, 'When the risk notice was published');
+
+update private.settings set needs_proof = true
+where key in ('deposit.address', 'alarm.webhook_url');
 
 create table private.packages (
     value public.usd primary key check (value between 1 and 10000000 and value = trunc(value)),
@@ -136,7 +141,7 @@ comment on function private.check_setting(text, jsonb) is 'Validates the type an
 create function private.settings_validate() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
-    if (new.key, new.kind, new.minimum, new.maximum) is distinct from (old.key, old.kind, old.minimum, old.maximum) then
+    if (new.key, new.kind, new.minimum, new.maximum, new.needs_proof) is distinct from (old.key, old.kind, old.minimum, old.maximum, old.needs_proof) then
         perform private.raise_error(403, 'forbidden', 'Only the value of a setting can change.');
     end if;
     if new.key = 'demo' and new.value = 'true' and old.value = 'false' then
@@ -262,6 +267,9 @@ begin
         perform private.raise_error(403, 'forbidden', 'This changes through readiness only.');
     end if;
     perform private.check_setting(p_key, p_value);
+    if (select s.needs_proof from private.settings as s where s.key = p_key) then
+        perform private.require_fresh_admin_proof('change ' || p_key);
+    end if;
     select s.value into v_before from private.settings as s where s.key = p_key for no key update;
     update private.settings as s set value = p_value, updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id
     where s.key = p_key returning s.* into v_setting;
@@ -281,7 +289,7 @@ begin
 end
 $$;
 comment on function public.change_setting(text, jsonb) is
-'Sets one setting within its type and limits; notifies all administrators of a new deposit address. Super admin. Errors: forbidden, not_found, invalid_setting.';
+'Sets one setting within its type and limits; notifies all administrators of a new deposit address. Super admin, who signs in again for one that needs_proof. Errors: forbidden, not_found, invalid_setting, reauthentication_needed.';
 grant execute on function public.change_setting(text, jsonb) to platform_admin;
 
 -- Public information about the installation.

@@ -143,6 +143,23 @@ end
 $$;
 comment on function private.require_super_admin(uuid) is 'The super_admin with this id. Errors: forbidden, two_step_required.';
 
+-- A stolen token lasts eight hours. So what hands out, replaces or removes a credential, or decides where money and data
+-- go, needs the person: a sign-in less than ten minutes old, which took password and, where it is set up, code. Its
+-- time is the session's start: signing in again begins another session.
+create function private.require_fresh_admin_proof(p_for text) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+    if not private.is_live_admin_session(auth.jwt()) or not exists (
+        select 1 from private.admin_session_activity as a
+        where a.session_token = private.uuid_claim(auth.jwt(), 'sid') and private.is_recent(a.started_at, interval '10 minutes')
+    ) then
+        perform private.raise_error(403, 'reauthentication_needed', pg_catalog.format('Sign in again to %s: your last sign-in is more than ten minutes old.', p_for));
+    end if;
+end
+$$;
+comment on function private.require_fresh_admin_proof(text) is
+'Raises unless the administrator''s session of this request began less than ten minutes ago; p_for ends "Sign in again to". Errors: reauthentication_needed.';
+
 create function public.touch_admin_session() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -305,7 +322,33 @@ comment on function edge.record_wrong_admin_code(text, text) is
 'Records a wrong code that came with the right password when only both at once could pass.';
 grant execute on function edge.record_wrong_admin_code(text, text) to edge_functions;
 
-create function edge.start_admin_session(p_admin_id uuid, p_address text, p_user_agent text, p_jti_hash bytea)
+-- A mistyped email may be a password, so an unknown one is not stored. More than these in an hour say nothing new: a
+-- spray from many addresses must not fill the audit log.
+create function edge.audit_failed_admin_sign_in(p_email text, p_address text, p_user_agent text, p_wrong text) returns void
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users;
+begin
+    select * into v_admin from private.admin_users as a where a.email = pg_catalog.lower(p_email);
+    if private.consume_rate_limit(
+        'admin_failures_audited', coalesce(v_admin.id::text, 'unknown'), case when v_admin.id is null then 60 else 30 end, interval '1 hour'
+    ) then
+        perform private.audit(
+            'system', 'admin.sign_in_failed', 'admin_user', v_admin.id, pg_catalog.jsonb_build_object(
+                'account', coalesce(v_admin.email, 'unknown'), 'wrong', p_wrong, 'address', p_address,
+                'user_agent', pg_catalog.left(p_user_agent, 400)
+            )
+        );
+    end if;
+end
+$$;
+comment on function edge.audit_failed_admin_sign_in(text, text, text, text) is
+'Audits a failed sign-in with its account, or with none where the email is unknown; p_wrong is password or code. In an hour at most 30 of an account and 60 of unknown emails.';
+grant execute on function edge.audit_failed_admin_sign_in(text, text, text, text) to edge_functions;
+
+create function edge.start_admin_session(
+    p_admin_id uuid, p_address text, p_user_agent text, p_jti_hash bytea, p_replaces jsonb default null
+)
 returns table (session_token uuid, expires_at timestamptz)
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -314,6 +357,9 @@ begin
     if not exists (select 1 from private.admin_users as a where a.id = p_admin_id and a.is_active) then
         perform private.raise_error(401, 'invalid_credentials', 'Authentication failed');
     end if;
+    -- Only with its own secret, and never another account's.
+    delete from public.admin_sessions as s
+    where s.session_token = private.uuid_claim(p_replaces, 'sid') and s.admin_id = p_admin_id and private.is_live_admin_session(p_replaces);
     insert into public.admin_sessions (admin_id, expires_at)
     values (p_admin_id, pg_catalog.clock_timestamp() + interval '8 hours')
     returning * into v_session;
@@ -330,9 +376,9 @@ begin
     return query select v_session.session_token, v_session.expires_at;
 end
 $$;
-comment on function edge.start_admin_session(uuid, text, text, bytea) is
-'Starts an 8-hour session for an active administrator, whose address is known from then on; p_jti_hash is the SHA-256 of the secret in its token. Errors: invalid_credentials.';
-grant execute on function edge.start_admin_session(uuid, text, text, bytea) to edge_functions;
+comment on function edge.start_admin_session(uuid, text, text, bytea, jsonb) is
+'Starts an 8-hour session for an active administrator, whose address is known from then on; p_jti_hash is the SHA-256 of the secret in its token, p_replaces the claims of a session of the same account that ends with it. Errors: invalid_credentials.';
+grant execute on function edge.start_admin_session(uuid, text, text, bytea, jsonb) to edge_functions;
 
 create function edge.set_admin_password(p_admin_id uuid, p_hash text, p_keep_session uuid) returns void
 language plpgsql volatile security definer set search_path = '' as $$
@@ -340,29 +386,41 @@ begin
     update private.admin_users as a set password_hash = p_hash, updated_at = pg_catalog.clock_timestamp() where a.id = p_admin_id;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id and s.session_token is distinct from p_keep_session;
     perform private.audit('admin:' || p_admin_id, 'admin.password_changed', 'admin_user', p_admin_id);
+    perform private.mail_admin_change(p_admin_id, 'The password was changed.', p_admin_id);
 end
 $$;
 comment on function edge.set_admin_password(uuid, text, uuid) is 'Stores a new Argon2id hash and ends the administrator''s other sessions.';
 grant execute on function edge.set_admin_password(uuid, text, uuid) to edge_functions;
 
 create function edge.set_totp_secret(p_admin_id uuid, p_key_id text, p_secret bytea) returns void
-language sql volatile security definer set search_path = '' as $$
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    perform private.require_fresh_admin_proof('set up two-step sign-in');
     update private.admin_users as a set totp_key_id = p_key_id, totp_secret = p_secret, totp_last_step = null, updated_at = pg_catalog.clock_timestamp()
-    where a.id = p_admin_id and a.totp_confirmed_at is null
+    where a.id = p_admin_id and a.totp_confirmed_at is null;
+end
 $$;
 comment on function edge.set_totp_secret(uuid, text, bytea) is
-'Stores an encrypted TOTP secret, which is active after its first valid code; never replaces a confirmed one.';
+'Stores an encrypted TOTP secret, which is active after its first valid code; never replaces a confirmed one. Errors: reauthentication_needed.';
 grant execute on function edge.set_totp_secret(uuid, text, bytea) to edge_functions;
 
 create function edge.confirm_totp(p_admin_id uuid) returns void
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    update private.admin_users as a set totp_confirmed_at = coalesce(a.totp_confirmed_at, pg_catalog.clock_timestamp())
-    where a.id = p_admin_id and a.totp_secret is not null;
+    perform private.require_fresh_admin_proof('turn two-step sign-in on');
+    update private.admin_users as a set totp_confirmed_at = pg_catalog.clock_timestamp()
+    where a.id = p_admin_id and a.totp_secret is not null and a.totp_confirmed_at is null;
+    if not found then
+        return;
+    end if;
+    delete from public.admin_sessions as s
+    where s.admin_id = p_admin_id and s.session_token is distinct from private.uuid_claim(auth.jwt(), 'sid');
     perform private.audit('admin:' || p_admin_id, 'admin.two_step_on', 'admin_user', p_admin_id);
+    perform private.mail_admin_change(p_admin_id, 'Two-step sign-in was turned on.', p_admin_id);
 end
 $$;
-comment on function edge.confirm_totp(uuid) is 'Enables two-step sign-in.';
+comment on function edge.confirm_totp(uuid) is
+'Enables two-step sign-in and ends the administrator''s other sessions; nothing where it is on already. Errors: reauthentication_needed.';
 grant execute on function edge.confirm_totp(uuid) to edge_functions;
 
 create function edge.remove_totp(p_admin_id uuid) returns void
@@ -371,13 +429,15 @@ begin
     if not private.is_demo() and (select a.role from private.admin_users as a where a.id = p_admin_id) <> 'support_admin' then
         perform private.raise_error(403, 'two_step_required', 'Your role needs two-step sign-in.');
     end if;
+    perform private.require_fresh_admin_proof('turn two-step sign-in off');
     update private.admin_users as a set totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null
     where a.id = p_admin_id;
     perform private.audit('admin:' || p_admin_id, 'admin.two_step_off', 'admin_user', p_admin_id);
+    perform private.mail_admin_change(p_admin_id, 'Two-step sign-in was turned off.', p_admin_id);
 end
 $$;
 comment on function edge.remove_totp(uuid) is
-'Disables two-step sign-in; with real money only a support_admin may. Errors: two_step_required.';
+'Disables two-step sign-in; with real money only a support_admin may. Errors: two_step_required, reauthentication_needed.';
 grant execute on function edge.remove_totp(uuid) to edge_functions;
 
 create function edge.use_totp_step(p_admin_id uuid, p_step bigint) returns boolean
@@ -453,6 +513,7 @@ begin
     if p_admin_id = v_caller.id and (coalesce(p_role, 'super_admin') <> 'super_admin' or p_is_active is false) then
         perform private.raise_error(403, 'forbidden', 'You cannot change your own role or switch your own account off.');
     end if;
+    perform private.require_fresh_admin_proof('change an administrator');
     update private.admin_users as a set
         full_name = coalesce(nullif(pg_catalog.btrim(p_full_name), ''), a.full_name),
         role = coalesce(p_role::public.admin_role, a.role),
@@ -465,13 +526,30 @@ begin
     end if;
     perform private.audit(
         'admin:' || v_caller.id, 'admin.updated', 'admin_user', p_admin_id,
-        pg_catalog.jsonb_build_object('role', v_after.role, 'role_before', v_before.role, 'is_active', v_after.is_active)
+        pg_catalog.jsonb_build_object(
+            'role', v_after.role, 'role_before', v_before.role, 'is_active', v_after.is_active, 'is_active_before', v_before.is_active
+        )
+    );
+    perform private.mail_admin_change(
+        p_admin_id,
+        nullif(pg_catalog.concat_ws(
+            ' ',
+            case when v_after.role <> v_before.role then pg_catalog.format(
+                'The role was changed from %s to %s.',
+                pg_catalog.replace(v_before.role::text, '_', ' '), pg_catalog.replace(v_after.role::text, '_', ' ')
+            ) end,
+            case when v_after.is_active <> v_before.is_active then pg_catalog.format(
+                'The account was %s.', case when v_after.is_active then 'activated' else 'deactivated' end
+            ) end,
+            case when v_after.full_name is distinct from v_before.full_name then 'The name was changed.' end
+        ), ''),
+        v_caller.id
     );
     return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_after)) || private.audit_entries();
 end
 $$;
 comment on function public.update_administrator(uuid, text, text, boolean) is
-'Updates name, role and activity of an account; a changed role or a deactivation ends its sessions. Super admin, never on oneself. Errors: forbidden, session_ended, two_step_required, not_found, invalid_input.';
+'Updates name, role and activity of an account; a changed role or a deactivation ends its sessions. Super admin, never on oneself. Errors: forbidden, session_ended, two_step_required, not_found, invalid_input, reauthentication_needed.';
 grant execute on function public.update_administrator(uuid, text, text, boolean) to platform_admin;
 
 create function public.reset_two_step(p_admin_id uuid, p_reason text) returns jsonb
@@ -486,6 +564,7 @@ begin
     if p_admin_id = v_caller.id then
         perform private.raise_error(403, 'forbidden', 'Turn your own two-step sign-in off with a code.');
     end if;
+    perform private.require_fresh_admin_proof('reset two-step sign-in');
     update private.admin_users as a set totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null
     where a.id = p_admin_id;
     if not found then
@@ -493,11 +572,12 @@ begin
     end if;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id;
     perform private.audit('admin:' || v_caller.id, 'admin.two_step_reset', 'admin_user', p_admin_id, pg_catalog.jsonb_build_object('reason', v_reason));
+    perform private.mail_admin_change(p_admin_id, 'Two-step sign-in was removed, as for a lost device.', v_caller.id);
     return '{"success": true}'::jsonb;
 end
 $$;
 comment on function public.reset_two_step(uuid, text) is
-'Resets another administrator''s two-step sign-in after a lost device: deletes the secret and ends the sessions. Super admin. Errors: forbidden, not_found, reason_required.';
+'Resets another administrator''s two-step sign-in after a lost device: deletes the secret and ends the sessions. Super admin. Errors: forbidden, not_found, reason_required, reauthentication_needed.';
 grant execute on function public.reset_two_step(uuid, text) to platform_admin;
 
 create function public.end_admin_sessions(p_admin_id uuid) returns jsonb
@@ -535,6 +615,24 @@ $$;
 comment on function private.create_administrator(text, text, public.admin_role, text) is
 'Creates an administrator without one: the first, and those of the sample data. p_password_hash is Argon2id.';
 
+create function private.add_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_id uuid;
+begin
+    if exists (select 1 from private.admin_users as a where a.email = pg_catalog.lower(p_email)) then
+        perform private.raise_error(409, 'email_taken', 'There is already an administrator with this email.');
+    end if;
+    v_id := private.create_administrator(p_email, p_full_name, p_role, p_password_hash);
+    perform private.mail_admin_change(
+        v_id, pg_catalog.format('The account was created, with the role %s.', pg_catalog.replace(p_role::text, '_', ' ')), null
+    );
+    return v_id;
+end
+$$;
+comment on function private.add_administrator(text, text, public.admin_role, text) is
+'Creates a further administrator whom no other one is joined with, and mails all. Only on the machine, as owner. p_password_hash is Argon2id. Errors: email_taken.';
+
 -- On the machine itself, where nobody else can help: what the panel's two functions above and below do for another one.
 create function private.recover_administrator(p_email text, p_new_email text, p_hash text, p_reason text) returns uuid
 language plpgsql volatile set search_path = '' as $$
@@ -567,6 +665,14 @@ begin
         'system', 'admin.recovered', 'admin_user', v_admin.id,
         pg_catalog.jsonb_build_object('reason', v_reason, 'email_changed', v_email <> v_admin.email)
     );
+    perform private.mail_admin_change(
+        v_admin.id,
+        pg_catalog.concat_ws(
+            ' ', 'The account was recovered: it has a new password, and two-step sign-in is off.',
+            case when v_email <> v_admin.email then 'Its email was changed.' end
+        ),
+        null, v_admin.email
+    );
     return v_admin.id;
 end
 $$;
@@ -579,6 +685,7 @@ declare
     v_caller private.admin_users := private.require_super_admin(p_caller);
     v_admin private.admin_users;
 begin
+    perform private.require_fresh_admin_proof('create an administrator');
     insert into private.admin_users (email, full_name, role, password_hash)
     values (pg_catalog.lower(p_email), p_full_name, p_role::public.admin_role, p_hash)
     on conflict (email) do nothing
@@ -587,11 +694,14 @@ begin
         perform private.raise_error(409, 'email_taken', 'There is already an administrator with this email.');
     end if;
     perform private.audit('admin:' || v_caller.id, 'admin.created', 'admin_user', v_admin.id, pg_catalog.jsonb_build_object('role', p_role, 'is_active', true));
+    perform private.mail_admin_change(
+        v_admin.id, pg_catalog.format('The account was created, with the role %s.', pg_catalog.replace(p_role, '_', ' ')), v_caller.id
+    );
     return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin)) || private.audit_entries();
 end
 $$;
 comment on function edge.create_administrator(uuid, text, text, text, text) is
-'Creates an administrator with a hashed password. Errors: forbidden, two_step_required, email_taken.';
+'Creates an administrator with a hashed password. Errors: forbidden, two_step_required, reauthentication_needed, email_taken.';
 grant execute on function edge.create_administrator(uuid, text, text, text, text) to edge_functions;
 
 create function edge.reset_admin_password(p_caller uuid, p_admin_id uuid, p_hash text) returns jsonb
@@ -603,6 +713,7 @@ begin
     if p_admin_id = v_caller.id then
         perform private.raise_error(403, 'forbidden', 'Change your own password with the current one.');
     end if;
+    perform private.require_fresh_admin_proof('reset a password');
     update private.admin_users as a set password_hash = p_hash, updated_at = pg_catalog.clock_timestamp()
     where a.id = p_admin_id returning a.* into v_admin;
     if v_admin.id is null then
@@ -610,9 +721,49 @@ begin
     end if;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id;
     perform private.audit('admin:' || v_caller.id, 'admin.password_reset', 'admin_user', p_admin_id);
+    perform private.mail_admin_change(p_admin_id, 'The password was reset.', v_caller.id);
     return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin));
 end
 $$;
 comment on function edge.reset_admin_password(uuid, uuid, text) is
-'Resets another administrator''s forgotten password: stores a new hash and ends all sessions. Errors: forbidden, two_step_required, not_found.';
+'Resets another administrator''s forgotten password: stores a new hash and ends all sessions. Errors: forbidden, two_step_required, reauthentication_needed, not_found.';
 grant execute on function edge.reset_admin_password(uuid, uuid, text) to edge_functions;
+
+-- Two accounts that one person made are one person: whoever created an account, or reset its password or second step,
+-- gave it a role or switched it on, may have the password of it. That holds for 30 days, in both directions and
+-- through other accounts. The audit log says who did it; what the bootstrap command did has no administrator as actor.
+create function private.joined_administrators(p_admin_id uuid) returns setof uuid
+language sql stable set search_path = '' as $$
+    with recursive acts as materialized (
+        select pg_catalog.substr(l.actor, 7)::uuid as by_id, l.object_id as admin_id
+        from private.audit_log as l
+        -- As in the index.
+        where l.action collate "C" in ('admin.created', 'admin.password_reset', 'admin.two_step_reset', 'admin.updated')
+            and pg_catalog.starts_with(l.actor, 'admin:') and l.at > pg_catalog.clock_timestamp() - interval '30 days'
+            and (
+                l.action <> 'admin.updated' or l.payload ->> 'role' is distinct from l.payload ->> 'role_before'
+                -- Earlier entries do not say whether it was active before.
+                or (l.payload ->> 'is_active' = 'true' and l.payload ->> 'is_active_before' is distinct from 'true')
+            )
+    ),
+    links as (
+        select a.by_id as one, a.admin_id as other from acts as a
+        union
+        select a.admin_id, a.by_id from acts as a
+    ),
+    joined as (
+        select p_admin_id as id
+        union
+        select l.other from joined as j inner join links as l on j.id = l.one
+    )
+    select j.id from joined as j
+$$;
+comment on function private.joined_administrators(uuid) is
+'The accounts that count as one person with this one, itself among them: joined in the last 30 days by creating, resetting, giving a role or switching on, also through others.';
+
+create function private.are_one_person(p_one uuid, p_other uuid) returns boolean
+language sql stable set search_path = '' as $$
+    select p_other in (select private.joined_administrators(p_one))
+$$;
+comment on function private.are_one_person(uuid, uuid) is
+'Whether two administrators'' accounts are the same or joined: then they do not both propose and confirm.';

@@ -504,6 +504,7 @@ declare
     v_total bigint;
     v_entries jsonb;
 begin
+    perform private.require_known_filters(p_filters, array['page', 'pageSize', 'adminId', 'action', 'objectId', 'from', 'to', 'search']);
     -- Of what is only counted no row is read.
     execute pg_catalog.format('select count(*) from (select a.id %s limit 10001) as c', v_from)
     into v_total using v_size, (v_page - 1) * v_size, v_found;
@@ -532,7 +533,7 @@ begin
 end
 $$;
 comment on function public.list_audit(jsonb) is
-'The audit log, newest first; seq is the entry''s id; filters page, pageSize, adminId, action (also the part before a dot), objectId, from and to (days of UTC, both included), search (the beginning of an id or a username, or seq). Support administrators read their own rows. Errors: forbidden, session_ended.';
+'The audit log, newest first; seq is the entry''s id; filters page, pageSize, adminId, action (also the part before a dot), objectId, from and to (days of UTC, both included), search (the beginning of an id or a username, or seq). Support administrators read their own rows. Errors: forbidden, session_ended, invalid_filter, unknown_field.';
 grant execute on function public.list_audit(jsonb) to platform_admin;
 
 create function public.note_export(p_list text, p_filters jsonb) returns jsonb

@@ -60,7 +60,9 @@ comment on function private.member_conditions(text, text, text) is
 create function public.list_members(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.parse_filters(p_filters, array['created_at', 'username', 'package_value']);
+    v_request private.list_request := private.parse_filters(
+        p_filters, array['created_at', 'username', 'package_value'], array['package', 'verified']
+    );
     v_package text := nullif(nullif(p_filters ->> 'package', ''), 'all');
     v_where text := private.member_conditions(v_package, nullif(nullif(p_filters ->> 'verified', ''), 'all'), v_request.status);
     v_source text := case when v_request.sort_by = 'package_value'
@@ -107,7 +109,7 @@ begin
 end
 $$;
 comment on function public.list_members(jsonb) is
-'Administrators: members, newest first, 25 a page. Filters: page, pageSize, search (username, name, e-mail), status, package, verified (true, false), sort (created_at, username, package_value). Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: members, newest first, 25 a page. Filters: page, pageSize, search (username, name, e-mail), status, package, verified (true, false), sort (created_at, username, package_value). Errors: forbidden, session_ended, invalid_filter, unknown_field.';
 grant execute on function public.list_members(jsonb) to platform_admin;
 
 -- A page far down is counted along one index: a position has all that is asked, and no member is read for it.

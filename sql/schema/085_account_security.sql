@@ -252,6 +252,7 @@ begin
     if v_reason is null then
         perform private.raise_error(400, 'reason_required', 'Give a reason.');
     end if;
+    perform private.require_fresh_admin_proof('remove a member''s two-step sign-in');
     perform private.end_sessions(v_user);
     perform private.place_withdrawal_hold(v_user, 'factor');
     perform private.audit(
@@ -261,5 +262,5 @@ begin
 end
 $$;
 comment on function public.start_factor_removal(uuid, text) is
-'Super admin: ends a member''s sessions, holds withdrawals for a day and writes an audit row, before the auth service deletes the factors. Errors: forbidden, not_found, reason_required.';
+'Super admin: ends a member''s sessions, holds withdrawals for a day and writes an audit row, before the auth service deletes the factors. Errors: forbidden, not_found, reason_required, reauthentication_needed.';
 grant execute on function public.start_factor_removal(uuid, text) to platform_admin;

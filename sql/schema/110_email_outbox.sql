@@ -49,14 +49,50 @@ comment on table private.mail_choices is 'Whether a member wants mail about a to
 alter table private.mail_choices enable row level security;
 create index mail_choices_topic_idx on private.mail_choices (topic);
 
-create function private.mail_administrators(p_template text, p_title text, p_body text, p_link text) returns void
+create function private.mail_administrators(
+    p_template text, p_title text, p_body text, p_link text, p_role public.admin_role default null, p_except uuid default null
+) returns void
 language sql volatile set search_path = '' as $$
     insert into private.outbox (template, recipient, data)
     select p_template, a.email, pg_catalog.jsonb_build_object('display_name', a.full_name, 'title', p_title, 'body', p_body, 'link', p_link)
-    from private.admin_users as a where a.is_active
+    from private.admin_users as a where a.is_active and (p_role is null or a.role = p_role) and a.id is distinct from p_except
 $$;
-comment on function private.mail_administrators(text, text, text, text) is
-'E-mails every active administrator, when the transaction commits.';
+comment on function private.mail_administrators(text, text, text, text, public.admin_role, uuid) is
+'E-mails every active administrator (p_role: of one role), except one, when the transaction commits.';
+
+create function private.mail_admin_change(p_admin_id uuid, p_change text, p_by uuid, p_former_email text default null) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_admin private.admin_users;
+    v_by text := coalesce(
+        case when p_by = p_admin_id then 'This was done from the account itself.' end,
+        (select 'This was done by ' || coalesce(b.full_name || ' (' || b.email || ').', b.email || '.') from private.admin_users as b where b.id = p_by),
+        'This was done on the server, with the operator''s command.'
+    );
+begin
+    if p_change is null then
+        return;
+    end if;
+    select * into v_admin from private.admin_users as a where a.id = p_admin_id;
+    insert into private.outbox (template, recipient, data)
+    select 'admin_account_changed', r.email, pg_catalog.jsonb_build_object(
+        'display_name', v_admin.full_name, 'title', 'Your administrator account was changed', 'link', '/admin/settings',
+        'body', pg_catalog.format(E'%s\n%s\nIf you did not expect this, tell a super administrator immediately.', p_change, v_by)
+    )
+    from (values (v_admin.email), (nullif(p_former_email, v_admin.email))) as r (email)
+    where r.email is not null;
+    perform private.mail_administrators(
+        'admin_account_changed', 'An administrator''s account was changed',
+        pg_catalog.format(
+            E'Account: %s\n%s\n%s\nIf this was not agreed, deactivate the account and find out who did it.',
+            coalesce(v_admin.full_name || ' (' || v_admin.email || ')', v_admin.email), p_change, v_by
+        ),
+        '/admin/administrators', case when p_by is not null then 'super_admin'::public.admin_role end, p_admin_id
+    );
+end
+$$;
+comment on function private.mail_admin_change(uuid, text, uuid, text) is
+'E-mails a change of an administrator''s account, a sentence, to its person (also at a former address) and to every other super administrator; where nobody of the panel did it (p_by null) to every administrator. Null: nothing changed.';
 
 create function public.get_mail_choices() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

@@ -371,7 +371,7 @@ begin
 end
 $$;
 comment on function public.list_alarms(jsonb) is
-'Administrators: open alarms, those first that stop decisions, or the history, newest first. Filters: status (open, ended), page, pageSize. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: open alarms, those first that stop decisions, or the history, newest first. Filters: status (open, ended), page, pageSize. Errors: forbidden, session_ended, invalid_filter, unknown_field.';
 grant execute on function public.list_alarms(jsonb) to platform_admin;
 
 create function private.alarm_summary() returns jsonb

@@ -647,5 +647,5 @@ begin
 end
 $$;
 comment on function public.list_deposits(jsonb) is
-'Administrators: deposits with their members. Filters: page, pageSize, search (member, reference), status, sort (created_at, amount, status, username). {} returns all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: deposits with their members. Filters: page, pageSize, search (member, reference), status, sort (created_at, amount, status, username). {} returns all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter, unknown_field.';
 grant execute on function public.list_deposits(jsonb) to platform_admin;

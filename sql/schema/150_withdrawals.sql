@@ -545,5 +545,5 @@ begin
 end
 $$;
 comment on function public.list_withdrawals(jsonb) is
-'Administrators: withdrawals with their members. Filters as in list_deposits, status also paid and unpaid; search matches member and wallet address. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: withdrawals with their members. Filters as in list_deposits, status also paid and unpaid; search matches member and wallet address. Errors: forbidden, session_ended, invalid_filter, unknown_field.';
 grant execute on function public.list_withdrawals(jsonb) to platform_admin;

@@ -565,7 +565,7 @@ comment on function private.journal_of_requests(public.transaction_status, integ
 create function public.list_transactions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    v_request private.list_request := private.parse_filters(p_filters, array['created_at']);
+    v_request private.list_request := private.parse_filters(p_filters, array['created_at'], array['type']);
     v_filters text;
     v_order text := 'r.created_at, r.id';
     v_reversed text := 'r.created_at desc, r.id desc';
@@ -666,5 +666,5 @@ begin
 end
 $$;
 comment on function public.list_transactions(jsonb) is
-'Administrators: the journal, newest first. Filters: page, pageSize, search (member, prefix of a reference id), type, status, sort (created_at). {} returns all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: the journal, newest first. Filters: page, pageSize, search (member, prefix of a reference id), type, status, sort (created_at). {} returns all pending and the newest others, at most 5,000. Errors: forbidden, session_ended, invalid_filter, unknown_field.';
 grant execute on function public.list_transactions(jsonb) to platform_admin;

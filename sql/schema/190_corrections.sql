@@ -109,6 +109,34 @@ $$;
 comment on function private.audit_correction(text, uuid, private.corrections, timestamptz) is
 'Audits what happened to a correction and when; returns the response.';
 
+-- What a correction does, as a sentence about the member.
+create function private.correction_text(p_correction private.corrections) returns text
+language sql stable set search_path = '' as $$
+    select case (p_correction).kind
+        when 'void_deposit' then (select 'To void the deposit of ' || private.dollars(d.amount) from public.deposits as d where d.id = (p_correction).target_id)
+        when 'void_withdrawal' then (select 'To void the withdrawal of ' || private.dollars(w.amount) from public.withdrawals as w where w.id = (p_correction).target_id)
+        else 'To set the package to ' || private.dollars((p_correction).value)
+    end || (select ' of member ' || p.username || '.' from private.profiles as p where p.user_id = (p_correction).user_id)
+$$;
+comment on function private.correction_text(private.corrections) is 'What a correction does and for whom, for administrators.';
+
+create function private.mail_correction(p_correction private.corrections, p_done text, p_by private.admin_users) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform private.mail_administrators(
+        'correction_' || p_done, 'A correction was ' || p_done,
+        pg_catalog.format(
+            E'%s %s it.\n%s\nReason: %s\n%s', coalesce((p_by).full_name, (p_by).email), p_done, private.correction_text(p_correction),
+            (p_correction).reason,
+            case p_done when 'proposed' then 'Nothing has changed yet: another administrator confirms or discards it.' else 'It has taken effect.' end
+        ),
+        '/admin/corrections', 'super_admin'
+    );
+end
+$$;
+comment on function private.mail_correction(private.corrections, text, private.admin_users) is
+'E-mails every super administrator that a correction was proposed or confirmed (p_done), and by whom.';
+
 create function public.propose_correction(p_kind text, p_target_id uuid, p_value numeric, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -134,6 +162,7 @@ begin
     exception when unique_violation then
         perform private.raise_error(409, 'already_proposed', 'This correction is already waiting for its confirmation.');
     end;
+    perform private.mail_correction(v_correction, 'proposed', v_admin);
     return private.audit_correction('correction.proposed', v_admin.id, v_correction, v_correction.proposed_at);
 end
 $$;
@@ -335,16 +364,49 @@ $$;
 comment on function private.lock_waiting_correction(uuid) is
 'Takes the money lock and returns a pending correction: no other transaction can confirm or discard it. Errors: not_found, already_decided, try_again.';
 
+-- Names five at most: the sentence is read.
+create function private.two_people_text(p_correction private.corrections, p_admin private.admin_users) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+    v_names text[] := array(
+        select coalesce(a.full_name, a.email) from private.admin_users as a
+        where a.is_active and a.role in ('super_admin', 'finance_admin')
+            and a.id not in (select private.joined_administrators((p_correction).proposed_by))
+            and pg_catalog.lower(a.email) is distinct from (
+                select pg_catalog.lower(p.email) from private.profiles as p where p.user_id = (p_correction).user_id
+            )
+        order by coalesce(a.full_name, a.email), a.id
+        limit 6
+    );
+    v_can text := pg_catalog.array_to_string(v_names[:5], ', ') || case when pg_catalog.cardinality(v_names) > 5 then ' and others' else '' end;
+begin
+    return pg_catalog.concat_ws(
+        ' ',
+        case
+            when (p_correction).proposed_by = (p_admin).id then 'Another administrator must confirm a correction.'
+            else pg_catalog.format(
+                'You cannot confirm this: you and %s count as one person, because one of your accounts was created, reset, activated or given a role from the other in the last 30 days.',
+                (select coalesce(a.full_name, a.email) from private.admin_users as a where a.id = (p_correction).proposed_by)
+            )
+        end,
+        case when v_can <> '' then 'Who can: ' || v_can || '.' else 'At present nobody can. The operator can make another administrator on the server.' end
+    );
+end
+$$;
+comment on function private.two_people_text(private.corrections, private.admin_users) is
+'Why an administrator who is one person with the proposer may not confirm a correction, and who may.';
+
 create function public.confirm_correction(p_correction_id uuid) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
     v_correction private.corrections := private.lock_waiting_correction(p_correction_id);
 begin
-    if v_correction.proposed_by = v_admin.id then
-        perform private.raise_error(403, 'two_people', 'Another administrator must confirm a correction.');
+    if private.are_one_person(v_correction.proposed_by, v_admin.id) then
+        perform private.raise_error(403, 'two_people', private.two_people_text(v_correction, v_admin));
     end if;
     perform private.require_not_own_account(v_admin, v_correction.user_id);
+    perform private.require_fresh_admin_proof('confirm a correction');
     perform private.require_correctable_member(v_correction.kind, v_correction.target_id);
     perform private.lock_members(private.upline_ids(v_correction.user_id));
     update private.corrections as c set
@@ -363,11 +425,12 @@ begin
             else 'Your package was set to ' || private.dollars(v_correction.value) || '.'
         end, v_correction.reason), v_correction.value, '/transactions'
     );
+    perform private.mail_correction(v_correction, 'confirmed', v_admin);
     return private.audit_correction('correction.confirmed', v_admin.id, v_correction, v_correction.confirmed_at);
 end
 $$;
 comment on function public.confirm_correction(uuid) is
-'Finance and super administrators, never the proposer: applies a correction. Errors: forbidden, not_found, already_decided, ledger_alarm, two_people, own_account, not_correctable, try_again.';
+'Finance and super administrators, never one person with the proposer: applies a correction. Errors: forbidden, not_found, already_decided, ledger_alarm, two_people, own_account, reauthentication_needed, not_correctable, try_again.';
 grant execute on function public.confirm_correction(uuid) to platform_admin;
 
 -- Discard a correction proposed by mistake or no longer confirmable: it would stay pending and block every other
@@ -400,8 +463,8 @@ begin
             then 'This can no longer be confirmed: what it would correct has changed.'
         when (p_admin).role not in ('super_admin', 'finance_admin')
             then pg_catalog.format('A %s cannot do this.', pg_catalog.replace((p_admin).role::text, '_', ' '))
-        when (p_correction).proposed_by = (p_admin).id
-            then 'Another administrator must confirm this.'
+        when private.are_one_person((p_correction).proposed_by, (p_admin).id)
+            then private.two_people_text(p_correction, p_admin)
         when pg_catalog.lower(p_email) = pg_catalog.lower((p_admin).email)
             then 'You cannot decide a request of your own member account.'
     end;

@@ -275,5 +275,5 @@ begin
 end
 $$;
 comment on function public.list_subscriptions(jsonb) is
-'Administrators: bot subscriptions, newest first, without passwords. Filters: page, pageSize, search (member, bot, MT5 server, MT5 login), status, sort (subscribed_at). Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: bot subscriptions, newest first, without passwords. Filters: page, pageSize, search (member, bot, MT5 server, MT5 login), status, sort (subscribed_at). Errors: forbidden, session_ended, invalid_filter, unknown_field.';
 grant execute on function public.list_subscriptions(jsonb) to platform_admin;

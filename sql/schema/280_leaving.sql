@@ -77,6 +77,7 @@ begin
         return pg_catalog.jsonb_build_object('already', true);
     end if;
     v_left := private.require_nothing_left(v_member.user_id, p_confirmed);
+    perform private.require_fresh_admin_proof('close a member''s account');
     perform private.audit(
         'admin:' || v_admin.id, 'member.closing_started', 'profile', p_profile_id,
         pg_catalog.jsonb_build_object('reason', v_reason, 'money_left', v_left)
@@ -85,7 +86,7 @@ begin
 end
 $$;
 comment on function public.start_member_closing(uuid, text, boolean) is
-'Super admin: writes an audit row before the auth service deletes a member who asked to leave; already true for a closed one. Errors: forbidden, two_step_required, not_found, reason_required, money_left.';
+'Super admin: writes an audit row before the auth service deletes a member who asked to leave; already true for a closed one. Errors: forbidden, two_step_required, not_found, reason_required, money_left, reauthentication_needed.';
 grant execute on function public.start_member_closing(uuid, text, boolean) to platform_admin;
 
 -- The download. Each start is counted and recorded, and the member is notified of it, before the first row is read.
@@ -139,13 +140,14 @@ begin
     if v_reason is null then
         perform private.raise_error(400, 'reason_required', 'Give a reason.');
     end if;
+    perform private.require_fresh_admin_proof('download a member''s data');
     return private.note_data_download(
         'admin:' || v_admin.id, v_member, 'An administrator made a file with everything that is stored about your account, at your request.', v_reason
     );
 end
 $$;
 comment on function public.start_member_data_download(uuid, text) is
-'Finance and super administrators: allows the file with everything that is stored about a member who asked for it, blocked and closed ones too; the member is notified. admin-download-data makes the file. Errors: forbidden, two_step_required, not_found, reason_required, too_many_requests.';
+'Finance and super administrators: allows the file with everything that is stored about a member who asked for it, blocked and closed ones too; the member is notified. admin-download-data makes the file. Errors: forbidden, two_step_required, not_found, reason_required, reauthentication_needed, too_many_requests.';
 grant execute on function public.start_member_data_download(uuid, text) to platform_admin;
 
 -- What is stored about a member, list by list: of other people only what the member sees on the screens. Left out are

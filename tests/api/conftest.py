@@ -70,7 +70,11 @@ def people(stack: Stack, owner: Owner) -> People:
 
 @pytest.fixture(autouse=True)
 def forgiven(people: People) -> None:
-    """Sign in from one address per process, so that failures elsewhere do not count against it."""
+    """Sign in from one address per process, so that failures elsewhere do not count against it.
+
+    The sign-ins of administrators that tests share stay recent.
+    """
+    people.keep_recent()
     people.owner.execute(
         "delete from private.sign_in_failures where kind = 'admin_address' and %s in (key, '')",
         [people.address],
@@ -106,19 +110,19 @@ def member(people: People, referrer: Member) -> Member:
 @pytest.fixture(scope="session")
 def finance(people: People) -> Administrator:
     """Return a finance administrator, who decides deposits and withdrawals."""
-    return people.administrator("finance_admin")
+    return people.shared_administrator("finance_admin")
 
 
 @pytest.fixture(scope="session")
 def support(people: People) -> Administrator:
     """Return a support administrator, who only reads lists."""
-    return people.administrator("support_admin")
+    return people.shared_administrator("support_admin")
 
 
 @pytest.fixture(scope="session")
 def super_admin(people: People) -> Administrator:
     """Return a super administrator."""
-    return people.administrator("super_admin")
+    return people.shared_administrator("super_admin")
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from tests.support.admin_sign_in import (
     failures,
     known_address,
     login,
+    signed_in_before,
     with_two_steps,
     works,
 )
@@ -245,6 +246,98 @@ def test_a_password_change_ends_the_other_sessions(people: People, anonymous: Ap
     assert not works(there)
     assert login(anonymous, here.email).status_code == 401
     assert login(anonymous, here.email, NEW_PASSWORD).status_code == 200
+
+
+@pytest.mark.threat("T69")
+def test_a_stolen_token_makes_no_second_step_no_account_and_moves_no_deposits(
+    people: People, anonymous: ApiClient
+) -> None:
+    thief = people.administrator("super_admin")
+    signed_in_before(people, thief, "10 minutes 1 second")
+    email = f"thief-{secrets.token_hex(4)}@example.com"
+    acts: list[tuple[str, dict[str, str]]] = [
+        ("admin-auth", {"action": "totp_enroll"}),
+        (
+            "admin-settings",
+            {"action": "change", "key": "deposit.address", "value": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"},
+        ),
+        (
+            "admin-accounts",
+            {"action": "create", "email": email, "fullName": "Thief", "role": "super_admin"},
+        ),
+    ]
+    for name, body in acts:
+        response = thief.function(name, body)
+        assert (response.status_code, response.json()["code"]) == (403, "reauthentication_needed"), body
+        assert "Sign in again to" in response.json()["error"]
+    left = people.owner.execute(
+        "select (select totp_secret from private.admin_users where id = %s) as secret,"
+        " (select count(*) from private.admin_users where email = %s) as accounts",
+        [thief.admin_id, email],
+    ).fetchone()
+    assert left == {"secret": None, "accounts": 0}
+    # Just before, and whoever knows the password.
+    signed_in_before(people, thief, "9 minutes 55 seconds")
+    assert thief.function("admin-auth", {"action": "totp_enroll"}).status_code == 200
+    assert login(anonymous, thief.email).status_code == 200
+
+
+@pytest.mark.threat("T69")
+def test_a_code_that_comes_too_late_turns_nothing_on_or_off(people: People) -> None:
+    administrator = people.administrator("support_admin")
+    totp = pyotp.TOTP(administrator.function("admin-auth", {"action": "totp_enroll"}).json()["secret"])
+    signed_in_before(people, administrator, "11 minutes")
+    shown = {"action": "totp_verify", "code": totp.now()}
+    assert administrator.function("admin-auth", shown).json()["code"] == "reauthentication_needed"
+    signed_in_before(people, administrator, "1 minute")
+    # The rejected attempt has not used the code up.
+    administrator.function("admin-auth", shown).raise_for_status()
+    signed_in_before(people, administrator, "11 minutes")
+    later = {"action": "totp_disable", "code": totp.at(time.time() + 30)}
+    assert administrator.function("admin-auth", later).json()["code"] == "reauthentication_needed"
+
+
+@pytest.mark.threat("T63", "T69")
+def test_signing_in_with_ones_token_replaces_the_session_and_no_other(people: People) -> None:
+    administrator, other = (people.administrator("super_admin") for _ in range(2))
+    elsewhere = people.sign_in_administrator(administrator.email)
+    signed_in_before(people, administrator, "2 hours")
+    # Who has another one's token and an own account ends nothing with it.
+    assert login(administrator, other.email).status_code == 200
+    assert works(administrator)
+    # A wrong password neither.
+    assert login(administrator, administrator.email, "wrong").status_code == 401
+    assert works(administrator)
+    body = login(administrator, administrator.email).raise_for_status().json()
+    proved = ApiClient(people.stack, body["access_token"], people.address)
+    assert [works(each) for each in (administrator, elsewhere, proved)] == [False, True, True]
+    assert proved.function("admin-auth", {"action": "totp_enroll"}).status_code == 200
+
+
+def test_a_failed_sign_in_is_on_record_with_its_account(people: People, anonymous: ApiClient) -> None:
+    email, unknown = people.account("support_admin"), f"Secret-{secrets.token_hex(4)}"
+    responses = [login(anonymous, each, "wrong") for each in (email, unknown)]
+    rows = people.owner.execute(
+        "select object_id, actor, payload from private.audit_log where action = 'admin.sign_in_failed'"
+        " and payload ->> 'request_id' = any(%s) order by id",
+        [[each.headers["x-request-id"] for each in responses]],
+    ).fetchall()
+    owner = people.owner.execute("select id from private.admin_users where email = %s", [email]).fetchone()
+    assert owner
+    assert [row["object_id"] for row in rows] == [owner["id"], None]
+    assert {(row["actor"], row["payload"]["wrong"]) for row in rows} == {("system", "password")}
+    assert unknown.lower() not in str(rows).lower()
+
+
+def test_passwords_are_changed_so_often_and_no_more(people: People) -> None:
+    administrator = people.administrator("support_admin")
+    people.owner.execute(
+        "insert into private.rate_limits (bucket, key, window_start, hits)"
+        " values ('admin_password', %s, clock_timestamp(), 10)",
+        [administrator.admin_id],
+    )
+    response = change_password(administrator)
+    assert (response.status_code, response.json()["code"]) == (429, "too_many_attempts")
 
 
 def test_two_step_sign_in_is_set_up_once(people: People) -> None:

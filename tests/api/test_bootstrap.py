@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from functions.edge.bootstrap import administrators, demo
 from functions.edge.bootstrap.settings import BootstrapSettings
 from tests.support.admin_sign_in import login, with_two_steps, works
-from tests.support.people import ApiClient, People
+from tests.support.people import Administrator, ApiClient, People
 from tests.support.stack import Stack
 
 Database = psycopg.Connection[dict[str, Any]]
@@ -71,6 +71,24 @@ def test_there_is_one_first_administrator(bootstrap: Bootstrap, count_rows: Call
     assert again.stdout == ""
     assert again.stderr.startswith("There is a super administrator already.")
     assert count_rows(f"private.admin_users where email = '{email}'") == 0
+
+
+def test_a_further_administrator_can_confirm_what_others_propose(
+    bootstrap: Bootstrap, people: People, super_admin: Administrator
+) -> None:
+    email = f"further-{secrets.token_hex(4)}@example.com"
+    options = ("--email", email, "--name", "Further", "--role", "finance_admin")
+    made = bootstrap("administrator", *options)
+    assert made.status == 0, made.stderr
+    further = people.sign_in_administrator(email, lines_of(made.stdout)["ADMIN_PASSWORD"])
+    row = people.owner.execute(
+        "select private.are_one_person(%s, %s) as one,"
+        " (select count(*) from private.outbox where recipient = %s) as mails",
+        [super_admin.admin_id, further.admin_id, email],
+    ).fetchone()
+    assert row == {"one": False, "mails": 1}
+    again = bootstrap("administrator", *options)
+    assert (again.status, again.stderr) == (1, "There is already an administrator with this email.\n")
 
 
 def test_an_administrator_who_lost_phone_and_mail_address_comes_in_again(

@@ -15,7 +15,7 @@ from functions.edge.support.services import STORAGE_TIMEOUT_SECONDS
 from launcher.settings import ROOT
 from tests.api.conftest import Owner
 from tests.support import plain_http
-from tests.support.endpoints import ANONYMOUS
+from tests.support.endpoints import ANONYMOUS, FUNCTION_BODIES
 from tests.support.people import Administrator, ApiClient, Member
 from tests.support.service_apps import edge_app
 
@@ -88,6 +88,44 @@ def test_bodies_of_the_wrong_schema(finance: Administrator, content: bytes, kind
     assert response.status_code == status, response.text
     if status != 413:
         assert response.json()["code"] == "invalid_input"
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTION_BODIES if name.startswith("admin-")])
+def test_an_unknown_field_of_an_administrators_request_is_named(finance: Administrator, name: str) -> None:
+    response = finance.function(name, {**FUNCTION_BODIES[name], "reasn": "x"})
+    error = {"error": "The request has a field that does not exist here: reasn.", "code": "unknown_field"}
+    assert (response.status_code, response.json()) == (400, error)
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "field"),
+    [
+        # The field is account_status; without it nobody was suspended, and the response said so of nothing.
+        ("admin-update-member", {"profileId": ANONYMOUS, "accountStatus": "suspended"}, "accountStatus"),
+        # Misspelt, and so missing too.
+        ("admin-confirm-correction", {"correctionID": ANONYMOUS}, "correctionID"),
+        # One field twice.
+        ("admin-list-deposits", {"pageSize": 1, "page_size": 2}, "page_size"),
+    ],
+)
+def test_a_misspelt_field_is_the_error(
+    finance: Administrator, name: str, body: dict[str, object], field: str
+) -> None:
+    response = finance.function(name, body)
+    assert (response.status_code, response.json()["code"]) == (400, "unknown_field")
+    assert response.json()["error"].endswith(f": {field}.")
+
+
+def test_an_unknown_filter_of_a_file_is_named(finance: Administrator) -> None:
+    response = finance.function("admin-export", {"list": "deposits", "filters": {"state": "pending"}})
+    error = {"error": "This list has no filter named state.", "code": "unknown_field"}
+    assert (response.status_code, response.json()) == (400, error)
+
+
+@pytest.mark.parametrize("name", ["close-account", "bot-subscription", "sync-all-mlm-bonuses"])
+def test_members_requests_ignore_unknown_fields(member: Member, name: str) -> None:
+    response = member.function(name, {**FUNCTION_BODIES.get(name, {}), "confirmed": False, "unknown": 1})
+    assert response.json().get("code") != "unknown_field"
 
 
 def test_an_unknown_function(finance: Administrator) -> None:

@@ -1,5 +1,6 @@
 """What administrators change about members: status, notes, lost second devices; and corrections."""
 
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,6 +118,14 @@ def test_a_correction_needs_two_administrators(
     assert proposed.status_code == 200, proposed.text
     correction = {"correctionId": proposed.json()["correction"]["id"]}
     assert super_admin.function("admin-confirm-correction", correction).status_code == 403
+    # An account that the proposer made, and whose password they have seen, is not another person.
+    email = f"own-{secrets.token_hex(4)}@example.com"
+    account = {"action": "create", "email": email, "fullName": "Own", "role": "finance_admin"}
+    made = super_admin.function("admin-accounts", account).raise_for_status().json()
+    own = people.sign_in_administrator(email, made["password"])
+    rejected = own.function("admin-confirm-correction", correction)
+    assert (rejected.status_code, rejected.json()["code"]) == (403, "two_people")
+    assert "count as one person" in rejected.json()["error"]
     profile = f"user_id=eq.{member.user_id}"
     assert member.rows("profiles", profile).json()[0]["package_value"] == 50
     assert finance.function("admin-confirm-correction", correction).status_code == 200

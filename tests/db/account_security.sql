@@ -154,6 +154,12 @@ select raises(
     format($$ select start_factor_removal(%L, 'x') $$, profile_id('embla')), 403, 'forbidden', 'A support admin cannot do this.', 'only a super admin helps there'
 );
 select act_as('olga');
+select signed_in_before('olga', '10 minutes 1 second');
+select raises(
+    format($$ select start_factor_removal(%L, 'x') $$, profile_id('embla')), 403, 'reauthentication_needed',
+    'Sign in again to remove a member''s two-step sign-in: your last sign-in is more than ten minutes old.', 'who signed in recently'
+);
+select signed_in_before('olga', '9 minutes');
 select raises(format($$ select start_factor_removal(%L, '') $$, profile_id('embla')), 400, 'reason_required', 'Give a reason.', 'with a reason');
 select is(
     start_factor_removal(profile_id('embla'), 'Passport seen') ->> 'user_id', user_id('embla')::text, 'the removal names the account to the auth service'

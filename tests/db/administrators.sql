@@ -1,5 +1,5 @@
 -- Administrators' accounts: sessions, sign-in, two-step sign-in, what a super admin does to other accounts.
--- threats: T64
+-- threats: T64 T69
 begin;
 \ir ../support/actors.sql
 select * from no_plan();
@@ -89,15 +89,31 @@ update private.sign_in_failures set at = now() - interval '16 minutes';
 select is(edge.admin_sign_in_way('olga@admins.test', '203.0.113.200'), 'password', 'a quarter of an hour later all begin anew');
 
 -- The second step
-select edge.set_totp_secret(user_id('elin'), 'k', 'encrypted');
-select edge.confirm_totp(user_id('elin'));
+update private.admin_users set is_active = true where id = user_id('sam');
+select signs_in_again(n) from unnest(array['elin', 'sam']) as n;
+select edge.start_admin_session(user_id('elin'), '127.0.0.1', 'elsewhere', sha256('elsewhere'));
+select serve('elin');
+select edge.set_totp_secret(actors.user_id('elin'), 'k', 'encrypted');
+select edge.confirm_totp(actors.user_id('elin'));
+select act_as_owner();
+select results_eq(
+    $$ select session_token from public.admin_sessions where admin_id = user_id('elin') $$,
+    $$ select session_id from actors.people where name = 'elin' $$, 'which ends the other sessions'
+);
+select lives_ok(format('select edge.confirm_totp(%L)', user_id('elin')), 'again') from serve('elin');
+select act_as_owner();
+select is((select count(*) from private.audit_log where action = 'admin.two_step_on' and object_id = user_id('elin')), 1::bigint, 'it is on the record once');
 select isnt((select totp_confirmed_at from private.admin_users where id = user_id('elin')), null, 'a second step is confirmed');
-select edge.remove_totp(user_id('elin'));
+select serve('elin');
+select edge.remove_totp(actors.user_id('elin'));
+select act_as_owner();
 select is((select totp_secret from private.admin_users where id = user_id('elin')), null, 'and in demo mode taken off again');
 select audited(a, 'what an administrator does with the own account') from unnest(array['admin.signed_in', 'admin.password_changed', 'admin.two_step_on', 'admin.two_step_off']) as a;
 update private.settings set value = 'false' where key = 'demo';
 select raises(format('select edge.remove_totp(%L)', user_id('elin')), 403, 'two_step_required', 'Your role needs two-step sign-in.', 'with real money finance keeps it');
-select lives_ok(format('select edge.remove_totp(%L)', user_id('sam')), 'support may take it off');
+select lives_ok(format('select edge.remove_totp(%L)', user_id('sam')), 'support may take it off') from serve('sam');
+select act_as_owner();
+update private.admin_users set is_active = false where id = user_id('sam');
 
 -- Every function that only administrators may call asks the table, not the token alone
 select raises('select private.require_admin()', 403, 'forbidden', 'Only administrators can do this.', 'no other role is an administrator');
@@ -119,11 +135,12 @@ select raises($$ select list_administrators() $$, 403, 'forbidden', 'A finance a
 select raises(format($$ select reset_two_step(%L, 'x') $$, user_id('sam')), 403, 'forbidden', 'A finance admin cannot do this.', 'finance resets nobody''s second step');
 select raises(format($$ select end_admin_sessions(%L) $$, user_id('sam')), 403, 'forbidden', 'A finance admin cannot do this.', 'and ends nobody''s sessions');
 select raises(format($$ select update_administrator(%L, null, 'super_admin', null) $$, user_id('elin')), 403, 'forbidden', 'A finance admin cannot do this.', 'nobody makes herself more');
-select act_as_owner();
+select serve('elin');
 select raises(
     format($$ select edge.create_administrator(%L, 'x@admins.test', 'X', 'super_admin', '$argon2id$x') $$, user_id('elin')),
     403, 'forbidden', 'Only a super admin can do this.', 'nor anybody else'
 );
+select serve('olga');
 select is(
     edge.create_administrator(user_id('olga'), 'New@Admins.test', 'New', 'support_admin', '$argon2id$x') #>> '{administrator,email}',
     'new@admins.test', 'Olga makes an account'
@@ -163,7 +180,7 @@ select is(
 select act_as('olga');
 select raises(format($$ select reset_two_step(%L, 'Lost') $$, user_id('olga')), 403, 'forbidden', 'Turn your own two-step sign-in off with a code.', 'an administrator cannot remove the own second step like this');
 select raises($$ select reset_two_step(gen_random_uuid(), 'Lost') $$, 404, 'not_found', 'There is no such administrator.', 'nor that of an unknown administrator');
-select act_as_owner();
+select serve('olga');
 select raises(
     format($$ select edge.reset_admin_password(%L, %L, '$argon2id$x') $$, user_id('olga'), gen_random_uuid()),
     404, 'not_found', 'There is no such administrator.', 'an unknown administrator has no password'
@@ -223,7 +240,7 @@ grant execute on all functions in schema actors to public;
 
 -- In demo mode it is not needed.
 select lives_ok(reveal('elin'), 'in demo mode Elin opens a password without the second step');
-select lives_ok(creation('olga'), 'and Olga makes an account');
+select lives_ok(creation('olga'), 'and Olga makes an account') from serve('olga');
 select act_as('olga');
 select lives_ok(disabling('ask'), 'and suspends a member');
 
@@ -264,12 +281,10 @@ select lives_ok($$ select note_export('audit', '{}') $$, 'and takes the own acti
 select act_as_owner();
 set local role edge_functions;
 select lives_ok(format('select * from edge.start_admin_session(%L, null, null, sha256(''''))', user_id('olga')), 'Olga signs in');
+select serve('olga');
 select lives_ok(format('select edge.set_totp_secret(%L, %L, %L)', user_id('olga'), 'k', '\x00'), 'and sets the second step up');
-reset role;
 select wants_two_step(reveal('olga'), 'which counts');
-set local role edge_functions;
 select lives_ok(format('select edge.confirm_totp(%L)', user_id('olga')), 'once she showed a code');
-reset role;
 select lives_ok(reveal('olga'), 'then she opens a password');
 select lives_ok(reset('olga'), 'and resets one');
 select act_as('olga');
@@ -317,5 +332,204 @@ select lives_ok($$ select edge.record_admin_sign_in('sam@admins.test', '192.0.2.
 select is(edge.admin_sign_in_way('olga@admins.test', '192.0.2.1'), 'closed', 'forgives none of them');
 reset role;
 select is((select a.payload ->> 'address' from private.audit_log as a where a.action = 'admin.signed_in' order by a.id desc limit 1), '192.0.2.1', 'and is on record');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- A token alone makes no account and no second step
+-- =====================================================================================================================
+create function actors.asks(p_what text, p_sql text) returns text language sql as $$
+    select raises(
+        p_sql, 403, 'reauthentication_needed', 'Sign in again to ' || p_what || ': your last sign-in is more than ten minutes old.', 'needs a sign-in: ' || p_what
+    )
+$$;
+create temporary table acts (what text, sql text);
+insert into acts values
+('set up two-step sign-in', format('select edge.set_totp_secret(%L, %L, %L)', user_id('olga'), 'k', '\x00')),
+('turn two-step sign-in on', format('select edge.confirm_totp(%L)', user_id('olga'))),
+('turn two-step sign-in off', format('select edge.remove_totp(%L)', user_id('olga'))),
+('create an administrator', format('select edge.create_administrator(%L, %L, %L, %L, %L)', user_id('olga'), 'new@admins.test', 'New', 'super_admin', '$argon2id$x')),
+('reset a password', format('select edge.reset_admin_password(%L, %L, %L)', user_id('olga'), user_id('sam'), '$argon2id$x')),
+('reset two-step sign-in', format('select reset_two_step(%L, %L)', user_id('sam'), 'Lost')),
+('change an administrator', format('select update_administrator(%L, null, %L, null)', user_id('sam'), 'finance_admin'));
+grant all on acts to public;
+grant execute on all functions in schema actors to public;
+select signed_in_before('olga', '10 minutes 1 second');
+select serve('olga');
+select asks(what, sql) from acts where sql like '%edge.%';
+select act_as('olga');
+select asks(what, sql) from acts where sql not like '%edge.%';
+select lives_ok(format('select end_admin_sessions(%L)', user_id('sam')), 'sessions end without one');
+-- A clock that was set back: the session seems to begin later.
+select signed_in_before('olga', '-2 minutes');
+select asks(what, sql) from acts where what = 'change an administrator';
+select signed_in_before('olga', '9 minutes 55 seconds');
+select serve('olga');
+select lives_ok(sql, 'within ten minutes: ' || what) from acts where sql like '%edge.%';
+select act_as('olga');
+select lives_ok(sql, 'within ten minutes: ' || what) from acts where sql not like '%edge.%';
+-- Claims without what is needed, and a session that is no more.
+select act_as_owner();
+create function actors.asks_without(p_claim text) returns text language plpgsql as $$
+begin
+    perform set_config('request.jwt.claims', (actors.claims('olga') - p_claim)::text, true);
+    return (select actors.asks(what, sql) from acts where what = 'turn two-step sign-in on');
+end
+$$;
+select asks_without(claim) from unnest(array['jti', 'sid', 'sub']) as claim;
+select serve('olga');
+delete from public.admin_sessions where admin_id = user_id('olga');
+select asks(what, sql) from acts where what = 'turn two-step sign-in on';
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- A sign-in replaces the session that asks for it
+-- =====================================================================================================================
+select act_as_owner();
+create temporary table sessions as select p.name, p.session_id, actors.claims(p.name) as claims from actors.people as p where p.role = 'platform_admin';
+create function actors.replaces(p_claims jsonb) returns bigint language sql as $$
+    with started as materialized (select * from edge.start_admin_session(user_id('olga'), '127.0.0.1', 'test', sha256('new'), p_claims))
+    select count(*) from started
+$$;
+select is(replaces(claims - 'jti' || '{"jti": "wrong"}'), 1::bigint, 'a session without its secret') from sessions where name = 'olga';
+select is(replaces(claims), 1::bigint, 'or another account''s') from sessions where name = 'elin';
+select results_eq(
+    $$ select count(*) from public.admin_sessions as s inner join sessions as b on s.session_token = b.session_id $$,
+    $$ select count(*) from sessions $$, 'is not ended'
+);
+select is(replaces(claims), 1::bigint, 'her own') from sessions where name = 'olga';
+select is((select count(*) from public.admin_sessions as s inner join sessions as b on s.session_token = b.session_id and b.name = 'olga'), 0::bigint, 'is');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- Failed sign-ins are on the record, with their account
+-- =====================================================================================================================
+create temporary table failures as select 0::bigint as before;
+update failures set before = coalesce((select max(id) from private.audit_log), 0);
+create function actors.failed_sign_ins() returns setof private.audit_log language sql as $$
+    select a.* from private.audit_log as a, failures as f where a.action = 'admin.sign_in_failed' and a.id > f.before
+$$;
+set local role edge_functions;
+select edge.audit_failed_admin_sign_in(e, '192.0.2.1', 'Browser', 'password') from unnest(array['SAM@admins.test', 'Passw0rd-typed-here']) as e;
+reset role;
+select results_eq(
+    $$ select actor, object_type, object_id, payload from failed_sign_ins() order by id $$,
+    $$ values
+        ('system', 'admin_user', user_id('sam'), '{"account": "sam@admins.test", "wrong": "password", "address": "192.0.2.1", "user_agent": "Browser"}'::jsonb),
+        ('system', 'admin_user', null, '{"account": "unknown", "wrong": "password", "address": "192.0.2.1", "user_agent": "Browser"}') $$,
+    'the account where the email is known, and never what was typed in its place'
+);
+select count(edge.audit_failed_admin_sign_in(e, '192.0.2.' || n, 'Browser', 'code'))
+from generate_series(1, 70) as n, unnest(array['sam@admins.test', 'nobody@x.test']) as e;
+select results_eq(
+    $$ select object_id is not null, count(*) from failed_sign_ins() group by 1 order by 1 $$, $$ values (false, 60::bigint), (true, 30) $$,
+    'thirty an hour of an account, sixty of unknown emails, however many there are'
+);
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- Accounts that one person made are one person
+-- =====================================================================================================================
+select administrator(n, 'finance_admin') from unnest(array['ada', 'bo', 'cy']) as n;
+create function actors.joined(p_name text) returns text[] language sql as $$
+    select array_agg(p.name order by p.name) from private.joined_administrators(user_id(p_name)) as j inner join actors.people as p on p.user_id = j
+$$;
+select is(joined(n), array[n], 'made on the server, ' || n || ' is nobody else') from unnest(array['olga', 'elin', 'ada']) as n;
+select act_as('olga');
+select update_administrator(user_id('ada'), 'Ada', null, null);
+select update_administrator(user_id('bo'), null, null, false);
+select act_as_owner();
+select is(joined('olga'), array['olga'], 'a name, or switching off, joins nobody');
+select act_as('olga');
+select update_administrator(user_id('bo'), null, null, true);
+select act_as_owner();
+select is(joined('olga'), array['bo', 'olga'], 'switching on does');
+select serve('olga');
+select edge.reset_admin_password(user_id('olga'), user_id('ada'), '$argon2id$x');
+select act_as_owner();
+select is(joined('bo'), array['ada', 'bo', 'olga'], 'a reset password too, and through the one who did both');
+select administrator('orm', 'super_admin');
+select act_as('orm');
+select reset_two_step(user_id('cy'), 'Lost');
+select update_administrator(user_id('elin'), null, 'support_admin', null);
+select act_as_owner();
+select is(joined('cy'), array['cy', 'elin', 'orm'], 'a second step that was removed, and a role');
+select is(private.are_one_person(user_id('elin'), user_id('orm')), true, 'in both directions');
+select is(private.are_one_person(user_id('cy'), user_id('ada')), false, 'not with those of another one');
+select serve('orm');
+select edge.create_administrator(user_id('orm'), 'olga2@admins.test', 'Olga 2', 'super_admin', '$argon2id$x');
+select act_as_owner();
+select is((select count(*) from private.joined_administrators(user_id('orm'))), 4::bigint, 'a new account is its maker''s');
+select private.recover_administrator('olga@admins.test', '', '$argon2id$new', 'Lost');
+select is(joined('olga'), array['ada', 'bo', 'olga'], 'what was done on the server changes nothing');
+-- Thirty days later.
+insert into private.audit_log (at, actor, action, object_type, object_id, payload)
+select clock_timestamp() - age, 'admin:' || user_id('sam'), 'admin.password_reset', 'admin_user', user_id(n), '{}'
+from (values (interval '30 days 1 minute', 'orm'), (interval '29 days 23 hours', 'olga')) as v (age, n);
+select is(joined('sam'), array['ada', 'bo', 'olga', 'sam'], 'for thirty days');
+-- An entry from before it said whether the account was active.
+insert into private.audit_log (at, actor, action, object_type, object_id, payload)
+select now(), 'admin:' || user_id('orm'), 'admin.updated', 'admin_user', user_id('sam'), '{"role": "support_admin", "role_before": "support_admin", "is_active": true}';
+select is(private.are_one_person(user_id('sam'), user_id('orm')), true, 'an earlier entry that may have switched on joins');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- Changes of an account are mailed to its person and to every super admin
+-- =====================================================================================================================
+update private.admin_users set is_active = false where email not like '%@admins.test';
+select administrator(n, 'super_admin') from unnest(array['orm', 'off']) as n;
+update private.admin_users set is_active = false where id = user_id('off');
+create function actors.mails() returns table (recipient text, title text, body text) language plpgsql as $$
+begin
+    return query
+    with sent as (delete from private.outbox as o where o.template = 'admin_account_changed' returning o.*)
+    select split_part(s.recipient, '@', 1), s.data ->> 'title', s.data ->> 'body' from sent as s order by s.id;
+end
+$$;
+delete from private.outbox;
+select edge.set_admin_password(user_id('sam'), '$argon2id$x', null);
+select results_eq(
+    'select * from mails()',
+    $$ values
+        ('sam', 'Your administrator account was changed', E'The password was changed.\nThis was done from the account itself.\nIf you did not expect this, tell a super administrator immediately.'),
+        ('olga', 'An administrator''s account was changed', E'Account: Sam (sam@admins.test)\nThe password was changed.\nThis was done from the account itself.\nIf this was not agreed, deactivate the account and find out who did it.'),
+        ('orm', 'An administrator''s account was changed', E'Account: Sam (sam@admins.test)\nThe password was changed.\nThis was done from the account itself.\nIf this was not agreed, deactivate the account and find out who did it.') $$,
+    'in words'
+);
+create function actors.mailed(p_sql text, p_words text, p_description text, p_by text default 'This was done by Olga (olga@admins.test).') returns setof text language plpgsql as $$
+begin
+    perform actors.act_as('olga');
+    if p_sql like '%edge.%' then
+        perform actors.serve('olga');
+    end if;
+    execute p_sql;
+    perform actors.act_as_owner();
+    return next results_eq(
+        $q$ select string_agg(recipient, ' ' order by recipient), max(split_part(replace(replace(body, E'Account: Sam (sam@admins.test)\n', ''), E'Account: Olga (olga@admins.test)\n', ''), E'\n', 1)),
+            bool_and(body like '%' || $q$ || quote_literal(p_by) || $q$ || '%') from mails() $q$,
+        format('values (%L, %L, true)', split_part(p_words, ': ', 1), split_part(p_words, ': ', 2)), p_description
+    );
+end
+$$;
+select mailed(format('select update_administrator(%L, null, %L, false)', user_id('sam'), 'finance_admin'),
+    'olga orm sam: The role was changed from support admin to finance admin. The account was deactivated.', 'role and activity');
+select mailed(format('select update_administrator(%L, null, null, true)', user_id('sam')), 'olga orm sam: The account was activated.', 'activity');
+select mailed(format('select edge.reset_admin_password(%L, %L, %L)', user_id('olga'), user_id('sam'), '$argon2id$x'), 'olga orm sam: The password was reset.', 'a reset password');
+select mailed(format('select reset_two_step(%L, %L)', user_id('sam'), 'Lost'), 'olga orm sam: Two-step sign-in was removed, as for a lost device.', 'a second step that was removed');
+select mailed(format('select edge.set_totp_secret(%1$L, %2$L, %3$L), edge.confirm_totp(%1$L)', user_id('olga'), 'k', '\x00'),
+    'olga orm: Two-step sign-in was turned on.', 'one''s own second step', 'from the account itself');
+select mailed(format('select edge.remove_totp(%L)', user_id('olga')), 'olga orm: Two-step sign-in was turned off.', 'without it', 'from the account itself');
+select act_as('olga');
+select update_administrator(user_id('sam'), null, null, true);
+select serve('olga');
+select is_empty('select * from mails()', 'nothing changed, no mail');
+select edge.create_administrator(user_id('olga'), 'new@admins.test', 'New', 'finance_admin', '$argon2id$x');
+select results_eq($$ select recipient, split_part(body, E'\n', 1) from mails() where recipient = 'new' $$, $$ values ('new', 'The account was created, with the role finance admin.') $$, 'a new account');
+select act_as_owner();
+select private.recover_administrator('sam@admins.test', 'sam.new@admins.test', '$argon2id$new', 'Lost');
+select results_eq('select recipient from mails() order by 1', $$ values ('elin'), ('new'), ('olga'), ('orm'), ('sam'), ('sam.new') $$, 'what is done on the server all are mailed, the former address too');
+select isnt(private.add_administrator('Server@admins.test', 'Server', 'super_admin', '$argon2id$x'), null, 'the server makes another one');
+select results_eq('select recipient from mails() order by 1', $$ values ('elin'), ('new'), ('olga'), ('orm'), ('sam.new'), ('server') $$, 'and all are mailed');
+select results_eq($$ select actor, payload from private.audit_log where action = 'admin.created' order by id desc limit 1 $$, $$ values ('system', '{"role": "super_admin", "is_active": true}'::jsonb) $$, 'on the record');
+select raises($$ select private.add_administrator('SERVER@admins.test', 'Server', 'super_admin', '$argon2id$x') $$, 409, 'email_taken', 'There is already an administrator with this email.', 'once');
 select * from finish();
 rollback;

@@ -310,6 +310,7 @@ grant select on paid to public;
 select act_as('olga');
 select is(list_audit() #>> '{entries,0,action}', 'deposit.approved', 'the newest is first');
 select is(list_audit() #>> '{entries,0,actor_name}', 'Elin', 'with the name of who did it');
+select raises($$ select list_audit('{"sort": "at.asc"}') $$, 400, 'unknown_field', 'This list has no filter named sort.', 'a filter that it has not is an error');
 select is(
     (list_audit((select jsonb_build_object('action', 'deposit', 'objectId', p.id) from paid as p)) ->> 'total')::integer, 2, 'found by the part before the dot'
 );

@@ -28,7 +28,7 @@ create temporary table proposed as select id from private.corrections where targ
 grant select on proposed to public;
 select is((select package_value::numeric from private.profiles where user_id = user_id('embla')), 1000.0, 'a proposal changes nothing');
 select act_as('olga');
-select raises(format('select confirm_correction(%L)', id), 403, 'two_people', 'Another administrator must confirm a correction.', 'an administrator cannot confirm the own proposal') from proposed;
+select raises(format('select confirm_correction(%L)', id), 403, 'two_people', 'Another administrator must confirm a correction. Who can: Elin, Orm.', 'an administrator cannot confirm the own proposal') from proposed;
 select act_as('sam');
 select raises(format('select confirm_correction(%L)', id), 403, 'forbidden', 'A support admin cannot do this.', 'support confirms nothing') from proposed;
 select act_as('freya');
@@ -250,7 +250,7 @@ $$;
 grant execute on function pg_temp.errors() to public;
 select is(pg_temp.errors(), array[null, null, null], 'finance may confirm all of them');
 select act_as('olga');
-select is(pg_temp.errors(), array['Another administrator must confirm this.', null, null], 'a super administrator those of others');
+select is(pg_temp.errors(), array['Another administrator must confirm a correction. Who can: Elin, Orm.', null, null], 'a super administrator those of others');
 select act_as('sam');
 select is(pg_temp.errors(), array_fill('A support admin cannot do this.'::text, array[3]), 'support reads them and confirms none');
 select act_as_owner();
@@ -316,5 +316,54 @@ select act_as_owner();
 update private.admin_users set is_active = false where id = user_id('sam');
 select act_as('sam');
 select raises('select list_corrections()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'and so is an administrator who was deactivated');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- Two people are two people, who signed in recently; super admins are mailed
+-- =====================================================================================================================
+select administrator('orm', 'super_admin');
+update private.admin_users set is_active = false where email not like '%@admins.test';
+delete from private.outbox;
+create temporary table proposed (id uuid);
+grant all on proposed to public;
+create function actors.two_people(p_name text, p_who text) returns text language sql as $$
+    select raises(
+        format('select confirm_correction(%L)', id), 403, 'two_people',
+        'You cannot confirm this: you and Olga count as one person, because one of your accounts was created, reset, activated or given a role from the other in the last 30 days. ' || p_who,
+        p_name || ' is one person with the proposer'
+    ) from proposed
+$$;
+grant execute on all functions in schema actors to public;
+select act_as('olga');
+insert into proposed select (propose_correction('set_package', profile_id('freya'), 1000, 'Promised.') #>> '{correction,id}')::uuid;
+select update_administrator(user_id('sam'), null, 'finance_admin', null);
+select act_as('orm');
+select update_administrator(user_id('sam'), null, null, false);
+select update_administrator(user_id('sam'), null, null, true);
+select two_people('orm', 'Who can: Elin.');
+select is(list_corrections() #>> '{waiting,0,refusal}', 'You cannot confirm this: you and Olga count as one person, because one of your accounts was created, reset, activated or given a role from the other in the last 30 days. Who can: Elin.', 'which the list says before');
+select act_as_owner();
+update private.admin_users set is_active = false where id = user_id('elin');
+select act_as('orm');
+select two_people('orm', 'At present nobody can. The operator can make another administrator on the server.');
+select act_as_owner();
+update private.admin_users set is_active = true where id = user_id('elin');
+select signed_in_before('elin', '10 minutes 1 second');
+select act_as('elin');
+select raises(format('select confirm_correction(%L)', id), 403, 'reauthentication_needed', 'Sign in again to confirm a correction: your last sign-in is more than ten minutes old.', 'who can shows to be there') from proposed;
+select act_as_owner();
+select signed_in_before('elin', '9 minutes 55 seconds');
+select act_as('elin');
+select is(confirm_correction(id) ->> 'success', 'true', 'and confirms') from proposed;
+select act_as_owner();
+select results_eq(
+    $$ select o.recipient, o.data ->> 'title', o.data ->> 'body' from private.outbox as o where o.template like 'correction\_%' order by o.template desc, o.recipient $$,
+    $$ values
+        ('olga@admins.test', 'A correction was proposed', E'Olga proposed it.\nTo set the package to $1,000.00 of member freya.\nReason: Promised.\nNothing has changed yet: another administrator confirms or discards it.'),
+        ('orm@admins.test', 'A correction was proposed', E'Olga proposed it.\nTo set the package to $1,000.00 of member freya.\nReason: Promised.\nNothing has changed yet: another administrator confirms or discards it.'),
+        ('olga@admins.test', 'A correction was confirmed', E'Elin confirmed it.\nTo set the package to $1,000.00 of member freya.\nReason: Promised.\nIt has taken effect.'),
+        ('orm@admins.test', 'A correction was confirmed', E'Elin confirmed it.\nTo set the package to $1,000.00 of member freya.\nReason: Promised.\nIt has taken effect.') $$,
+    'every super admin is mailed of both'
+);
 select * from finish();
 rollback;

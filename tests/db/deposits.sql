@@ -613,6 +613,8 @@ select raises(
     $$ select public.list_deposits('{"sort": "email; drop table x.asc"}') $$, 400, 'invalid_filter',
     'This list cannot be sorted that way.', 'a sort is one of ours'
 );
+select raises(format('select public.list_deposits(%L)', f), 400, 'unknown_field', 'This list has no filter named ' || n || '.', n || ' is no filter here')
+from (values ('{"Status": "pending"}', 'Status'), ('{"page": 1, "type": "deposit"}', 'type')) as v (f, n);
 select raises(format('select public.list_deposits(%L)', jsonb_build_object('status', s)), 400, 'invalid_filter', 'There is no such status.', 'a status too: ' || s)
 from unnest(array['lost', 'paid', 'unpaid']) as s;
 select raises(

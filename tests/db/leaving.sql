@@ -84,6 +84,12 @@ select raises(format($$ select start_member_closing(%L, 'Asked by mail', false) 
 select act_as_owner();
 select is_empty($$ select from private.audit_log where action = 'member.closing_started' $$, 'until then nothing is on record');
 select act_as('olga');
+select signed_in_before('olga', '10 minutes 1 second');
+select raises(
+    format($$ select start_member_closing(%L, 'Asked by mail', true) $$, profile_id('freya')), 403, 'reauthentication_needed',
+    'Sign in again to close a member''s account: your last sign-in is more than ten minutes old.', 'and signs in again'
+);
+select signed_in_before('olga', '9 minutes');
 select is(start_member_closing(profile_id('freya'), ' Asked by mail ', true), jsonb_build_object('user_id', user_id('freya')), 'then the auth service is asked');
 select act_as_owner();
 select is(
@@ -139,6 +145,12 @@ select raises(format($$ select start_member_data_download(%L, '') $$, profile_id
 select act_as_owner();
 update private.profiles set account_status = 'suspended' where user_id = user_id('embla');
 select act_as('elin');
+select signed_in_before('elin', '10 minutes 1 second');
+select raises(
+    format($$ select start_member_data_download(%L, 'Asked by mail') $$, profile_id('embla')), 403, 'reauthentication_needed',
+    'Sign in again to download a member''s data: your last sign-in is more than ten minutes old.', 'and signs in again'
+);
+select signed_in_before('elin', '9 minutes');
 select is(start_member_data_download(profile_id('embla'), 'Asked by mail'), jsonb_build_object('user_id', user_id('embla')), 'a suspended member gets the data too');
 select notified('embla', 'data_downloaded', 'and is notified');
 select act_as_owner();

@@ -234,6 +234,13 @@ select raises(
     403, 'forbidden', null, 'finance does not change the address'
 );
 select act_as('olga');
+select signed_in_before('olga', '10 minutes 1 second');
+select raises(
+    format('select change_setting(%L, %L)', k, v), 403, 'reauthentication_needed',
+    'Sign in again to change ' || k || ': your last sign-in is more than ten minutes old.', 'a token alone does not change ' || k
+) from (values ('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"'), ('alarm.webhook_url', 'null')) as t (k, v);
+select lives_ok($$ select change_setting('wallet.strict', 'true') $$, 'it changes what decides nothing about where money goes');
+select signed_in_before('olga', '9 minutes 55 seconds');
 select lives_ok($$ select change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"') $$, 'Olga does');
 select act_as_owner();
 select is(

@@ -43,6 +43,18 @@ def known_address(people: People, administrator: Administrator) -> str:
     return str(row["key"])
 
 
+def signed_in_before(people: People, administrator: Administrator, age: str) -> None:
+    """Move the start of the administrator's session back, and its end with it."""
+    people.owner.execute(
+        "with moved as ("
+        "update private.admin_session_activity set started_at = clock_timestamp() - %s::interval"
+        " where session_token = %s returning session_token, started_at"
+        ") update public.admin_sessions as s set expires_at = m.started_at + interval '8 hours'"
+        " from moved as m where s.session_token = m.session_token",
+        [age, administrator.session_token],
+    )
+
+
 def change_password(administrator: Administrator, **changes: Any) -> Any:
     """Try to change the own password; return the response."""
     body = {

@@ -90,6 +90,29 @@ begin
 end
 $$;
 
+-- The owner, with this administrator's claims: as functions/edge calls functions of its own.
+create function actors.serve(p_name text) returns void language plpgsql as $$
+begin
+    perform actors.act_as(p_name);
+    perform set_config('role', 'none', true);
+end
+$$;
+
+-- An administrator signs in anew; the session from before goes on.
+create function actors.signs_in_again(p_name text) returns void language plpgsql security definer as $$
+begin
+    update actors.people as p set session_id = (
+        select s.session_token from edge.start_admin_session(p.user_id, '127.0.0.1', 'test', sha256(convert_to(p_name, 'UTF8'))) as s
+    ) where p.name = p_name;
+end
+$$;
+
+-- An administrator's session began so long ago.
+create function actors.signed_in_before(p_name text, p_age interval) returns void language sql security definer as $$
+    update private.admin_session_activity as a set started_at = clock_timestamp() - p_age
+    from actors.people as p where p.name = p_name and a.session_token = p.session_id
+$$;
+
 -- An error, exactly: HTTP status, stable code, the sentence a person reads.
 create function actors.raises(p_sql text, p_status integer, p_code text, p_text text, p_description text) returns text language plpgsql as $$
 declare

@@ -5,7 +5,7 @@ Results are KEY=value lines on standard output; everything else goes to standard
 
 import argparse
 import sys
-from typing import Any
+from typing import Any, get_args
 
 import psycopg
 from psycopg.rows import dict_row
@@ -40,6 +40,14 @@ def first_administrator(
 ) -> dict[str, str]:
     """Make the first super administrator."""
     password = administrators.make_first(database, arguments.email, arguments.name)
+    return {"ADMIN_EMAIL": arguments.email, "ADMIN_PASSWORD": password}
+
+
+def further_administrator(
+    arguments: argparse.Namespace, database: Database, _: BootstrapSettings
+) -> dict[str, str]:
+    """Make a further administrator, who can confirm what others propose; all are mailed."""
+    password = administrators.make_further(database, arguments.email, arguments.name, arguments.role)
     return {"ADMIN_EMAIL": arguments.email, "ADMIN_PASSWORD": password}
 
 
@@ -94,6 +102,11 @@ def _parser() -> argparse.ArgumentParser:
     first.add_argument("--email", required=True)
     first.add_argument("--name", required=True)
     first.set_defaults(run=first_administrator)
+    further = commands.add_parser("administrator", help=further_administrator.__doc__)
+    further.add_argument("--email", required=True)
+    further.add_argument("--name", required=True)
+    further.add_argument("--role", required=True, choices=get_args(administrators.Role))
+    further.set_defaults(run=further_administrator)
     recovered = commands.add_parser("recover-administrator", help=recover_administrator.__doc__)
     recovered.add_argument("--email", required=True)
     recovered.add_argument("--reason", required=True, help="What was lost, and how you know who asks")

@@ -1,4 +1,4 @@
-"""Administrators' accounts made without an administrator: the first one, and the demo's."""
+"""Administrators' accounts made without an administrator: the first one, further ones, and the demo's."""
 
 from typing import Any, Literal
 
@@ -12,10 +12,13 @@ Database = psycopg.Connection[dict[str, Any]]
 
 
 class AlreadyExistsError(Exception):
-    """There is a super administrator: further accounts are made in the panel."""
+    """There is a super administrator: a further account is not the first."""
 
     def __init__(self) -> None:
-        super().__init__("There is a super administrator already. Further accounts are made in the panel.")
+        super().__init__(
+            "There is a super administrator already. "
+            "Further accounts are made in the panel, or with the command administrator."
+        )
 
 
 def make_first(database: Database, email: str, name: str) -> str:
@@ -31,6 +34,17 @@ def make_first(database: Database, email: str, name: str) -> str:
         if found.rowcount:
             raise AlreadyExistsError
         put(database, email, name, "super_admin", password)
+    return password
+
+
+def make_further(database: Database, email: str, name: str, role: Role) -> str:
+    """Make an administrator who counts as another person than everybody else; return the generated password.
+
+    All administrators are mailed, and the audit log says so.
+    """
+    password = passwords.generate_password()
+    hashed = PasswordHasher().hash(password)
+    database.execute("select private.add_administrator(%s, %s, %s, %s)", [email, name, role, hashed])
     return password
 
 

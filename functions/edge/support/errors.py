@@ -51,7 +51,11 @@ def _of_route(_: Request, error: HTTPException) -> ApiError:
 
 
 def _of_validation(error: RequestValidationError) -> ApiError:
-    """Return the first thing that is wrong with a body."""
+    """Return the first thing that is wrong with a body; before all, what may be a field misspelt."""
+    for problem in error.errors():
+        if problem["type"] == "extra_forbidden":
+            sentence = f"The request has a field that does not exist here: {str(problem['loc'][-1])[:60]}."
+            return ApiError(400, "unknown_field", sentence)
     return ApiError(400, "invalid_input", _sentence(error.errors()[0]))
 
 

@@ -9,13 +9,16 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000
 Decision = Literal["approve", "reject"]
 
 
-class CamelModel(BaseModel):
-    """A JSON object with camelCase names; unknown names are ignored, as Supabase's functions do."""
+class AdministratorRequest(BaseModel):
+    """What an administrator sends: camelCase names, also as snake_case; an unknown name is an error.
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+    Members' requests ignore unknown names, as Supabase's functions do.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
 
-class ListRequest(CamelModel):
+class ListRequest(AdministratorRequest):
     """Filters of an administrator's list; an empty object asks for the list of the specification."""
 
     page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None

@@ -44,9 +44,9 @@ function Alive({ children }: { children: ReactNode }) {
 
 /** What one administrator loaded is dropped before any page draws for the next: another tab may change the session. */
 function followAdministrators(): void {
-  let before = administratorSession.get()?.session_token
+  let before = administratorSession.get()?.admin.id
   administratorSession.subscribe(() => {
-    const now = administratorSession.get()?.session_token
+    const now = administratorSession.get()?.admin.id
     if (now !== before) queryClient.removeQueries({ queryKey: [adminKey] })
     before = now
   })

@@ -8,6 +8,7 @@ import { Sheet, SheetContent, SheetTrigger } from '@/components/ui/sheet'
 import { AdminAccount } from '@/features/administrators/account'
 import { IdleWatch } from '@/features/administrators/idle-watch'
 import { AdminNavigation } from '@/features/administrators/navigation'
+import { ProofDialog } from '@/features/administrators/proof-dialog'
 import { DemoBanner } from '@/features/operator/demo-banner'
 import { administratorSession, type Administrator } from '@/lib/administrator-session'
 import { adminOverviewQuery } from '@/lib/admin-overview'
@@ -146,6 +147,7 @@ function SignedIn({ signedIn }: { signedIn: Administrator }) {
       <DemoBanner />
       <OfflineStrip loadedAt={overview.dataUpdatedAt} />
       <IdleWatch />
+      <ProofDialog admin={signedIn} />
       <PhoneHeader admin={admin} pending={pending} />
       <div className="flex min-w-0 grow">
         <Side admin={admin} pending={pending} />
@@ -172,5 +174,6 @@ export function AdminShell() {
     const from = administratorSession.left() ? null : pathname + search
     return <Navigate to={paths.admin.login} state={from} replace />
   }
-  return <SignedIn key={session.session_token} signedIn={session.admin} />
+  // Signing in again replaces the session, not the page.
+  return <SignedIn key={session.admin.id} signedIn={session.admin} />
 }

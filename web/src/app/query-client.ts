@@ -27,9 +27,9 @@ function onError(error: unknown, source: Pick<Query | Mutation<unknown, unknown>
   if (!(error instanceof Refusal)) return
   // A 403 is an ordinary refusal and never signs out, except where it says that the account is blocked.
   if (administrators) {
-    // A code that is wrong or missing is a 401 too, but the session is as good as before.
-    const isCode = hasCode(error, 'totp_required', 'totp_invalid')
-    if (error.status === 401 && !isCode) administratorSession.clear()
+    // A password or code that is wrong or missing is a 401 too, but the session is as good as before.
+    const isProof = hasCode(error, 'invalid_credentials', 'totp_required', 'totp_invalid')
+    if (error.status === 401 && !isProof) administratorSession.clear()
   } else if (error.status === 401) memberSession.end()
   else if (hasCode(error, 'account_suspended', 'account_disabled')) void memberSession.drop(error.message)
   else if (hasCode(error, 'aal2_required')) memberSession.demandCode()

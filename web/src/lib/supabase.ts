@@ -1,4 +1,5 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
+import { administratorProof } from './administrator-proof'
 import { administratorSession } from './administrator-session'
 import { readConfig } from './config'
 import type { Database } from './database'
@@ -40,6 +41,31 @@ export async function linkClient(): Promise<Client> {
   })
 }
 
+async function needsProof(response: Response): Promise<boolean> {
+  if (response.status !== 403) return false
+  const said = (await response
+    .clone()
+    .json()
+    .catch(() => ({}))) as { code?: unknown }
+  return said.code === 'reauthentication_needed'
+}
+
+/**
+ * Sends a request once more where the person first has to sign in again and does, or where the session that it was sent
+ * with was replaced in the meantime. Nothing was done by the first one.
+ */
+const fetchAsAdministrator: typeof fetch = async (input, init) => {
+  const response = await fetchOnce(input, init)
+  if (await needsProof(response)) {
+    if (!(await administratorProof.ask())) return response
+  } else if (response.status !== 401) return response
+  const token = administratorSession.current()?.access_token
+  const headers = new Headers(init?.headers)
+  if (!token || headers.get('authorization') === `Bearer ${token}`) return response
+  headers.set('authorization', `Bearer ${token}`)
+  return fetchOnce(input, { ...init, headers })
+}
+
 /**
  * The administrator's client. It never touches the member's session: each request carries the
  * administrator's own token as it is at that moment, or the public key when nobody is signed in.
@@ -49,7 +75,7 @@ export function administratorClient(): Promise<Client> {
     const { supabaseUrl, supabaseKey } = readConfig()
     return createClient<Database>(supabaseUrl, supabaseKey, {
       accessToken: () => Promise.resolve(administratorSession.current()?.access_token ?? supabaseKey),
-      global: { fetch: fetchOnce },
+      global: { fetch: fetchAsAdministrator },
     })
   })
   return administrator

@@ -113,9 +113,13 @@ def _range_of(header: str | None, size: int) -> tuple[int, int]:
 
 
 def _disposition(name: str) -> str:
+    """Return the header by RFC 6266: percent escapes are a token and, by RFC 8187, a value with a charset.
+
+    The original leaves `'()*` as they are, where one of the two may not have them.
+    """
     if not name:
         return "attachment;"
-    encoded = quote(name, safe="!'()*~")
+    encoded = quote(name, safe="!~")
     return f"attachment; filename={encoded}; filename*=UTF-8''{encoded}"
 
 

@@ -20,7 +20,8 @@ from functions.storage.validation import check_type_form
 # A client may pause this long, and must send this many bytes a second on average.
 PATIENCE_SECONDS = 10.0
 SLOWEST_BYTES_PER_SECOND = 4096
-LARGEST_JSON = 2 * 1024 * 1024
+# As the original, and half of what the gateway has whole before it asks.
+LARGEST_JSON = 1024 * 1024
 
 
 class StorageRoute(APIRoute):

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fai
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from functions.storage.validation import check_path, check_prefix
+from functions.storage.validation import check_path
 
 NO_TRANSFORM = "must be left out: images are served as they were uploaded"
 # The largest limit or offset that the SQL functions take: as good as none.
@@ -96,25 +96,14 @@ def _path(value: str) -> str:
     return value
 
 
-def _path_or_folder(value: str) -> str:
-    check_path(value.removesuffix("/"))
-    return value
-
-
 def _path_or_empty(value: str) -> str:
     return value and _path(value)
 
 
-def _prefix(value: str) -> str:
-    check_prefix(value)
-    return value
-
-
-# Names in bodies: an unsafe one is rejected in every place, before anything else looks at it.
+# A name in a body: an unsafe one is rejected before anything else looks at it. In a list of names each has
+# its own result; what nothing can be named or begin with finds nothing.
 Path = Annotated[Name, AfterValidator(_path)]
-PathOrFolder = Annotated[Text, AfterValidator(_path_or_folder)]
 PathOrEmpty = Annotated[Text, AfterValidator(_path_or_empty)]
-Prefix = Annotated[Text, AfterValidator(_prefix)]
 Flag = Annotated[bool, BeforeValidator(_to_flag)]
 Natural = Annotated[int, Field(ge=0), BeforeValidator(_to_integer)]
 Positive = Annotated[int, Field(ge=1), BeforeValidator(_to_integer)]
@@ -193,7 +182,7 @@ class SignedUrl(_CamelCase):
 class SignedUrls(SignedUrl):
     """Signed URLs to be made, one for each path."""
 
-    paths: Annotated[list[Path], Field(min_length=1, max_length=1000), BeforeValidator(_to_list)]
+    paths: Annotated[list[Text], Field(min_length=1, max_length=1000), BeforeValidator(_to_list)]
 
 
 class ListOrder(BaseModel):
@@ -208,7 +197,7 @@ class ListOrder(BaseModel):
 class ListQuery(_CamelCase):
     """A page of one folder, by offset."""
 
-    prefix: Prefix
+    prefix: Text
     limit: Positive = 100
     offset: Natural = 0
     sort_by: ListOrder = ListOrder(column="name")
@@ -225,7 +214,7 @@ class ListOrderV2(BaseModel):
 class ListQueryV2(_CamelCase):
     """A page of everything below a prefix, by cursor."""
 
-    prefix: Prefix = ""
+    prefix: Text = ""
     limit: Positive = MOST_ROWS_V2
     cursor: Text = ""
     with_delimiter: Flag = Field(alias="with_delimiter", default=False)
@@ -235,7 +224,7 @@ class ListQueryV2(_CamelCase):
 class Removal(BaseModel):
     """The exact names of objects to be removed; a folder's name, with its slash, names none."""
 
-    prefixes: Annotated[list[PathOrFolder], Field(min_length=1), FailFast(), BeforeValidator(_to_list)]
+    prefixes: Annotated[list[Text], Field(min_length=1), FailFast(), BeforeValidator(_to_list)]
 
 
 class Move(_CamelCase):

@@ -19,6 +19,7 @@ _BUCKET = re.compile(r"[A-Za-z0-9_!.*'() &$=@;:+,?-]{1,100}")
 # because it is broken or another layer would decode it again.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f%]")
 _SEPARATOR = re.compile(r"[/\\]")
+_NO_SEGMENT = frozenset(["", ".", ".."])
 _TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+*-]+")
 _ROBOTS = frozenset(
     [
@@ -40,26 +41,28 @@ PLACEHOLDER = ".emptyFolderPlaceholder"
 LONGEST_KEY = 1024
 
 
-def check_path(path: str) -> None:
-    """Reject a name that another layer could read as another one: nothing normalises names here.
+def begins_path(prefix: str) -> bool:
+    """Return whether a path can begin so: what no other layer could read as another name.
 
     No dot segment, no empty segment, no control character and no escape. A backslash separates too, for some.
+    """
+    whole = _SEPARATOR.split(prefix)[:-1]
+    return not _UNSAFE.search(prefix) and not any(part in _NO_SEGMENT for part in whole)
+
+
+def is_path(path: str) -> bool:
+    """Return whether an object can have this name: nothing normalises names here."""
+    return begins_path(path) and _SEPARATOR.split(path)[-1] not in _NO_SEGMENT
+
+
+def check_path(path: str) -> None:
+    """Reject a name that no object can have.
 
     Raises:
         ApiError: InvalidKey.
     """
-    if _UNSAFE.search(path) or any(part in ("", ".", "..") for part in _SEPARATOR.split(path)):
+    if not is_path(path):
         raise invalid_key(path)
-
-
-def check_prefix(prefix: str) -> None:
-    """Reject a list's prefix that is neither empty nor a path, which may end in one slash.
-
-    Raises:
-        ApiError: InvalidKey.
-    """
-    if prefix:
-        check_path(prefix.removesuffix("/"))
 
 
 def check_key(name: str) -> None:

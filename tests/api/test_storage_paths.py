@@ -128,10 +128,6 @@ UNSAFE_NAMES = [
     "/",
 ]
 BY_BODY: list[tuple[str, str, dict[str, Any]]] = [
-    ("POST", "/object/list/{bucket}", {"prefix": "{name}"}),
-    ("POST", "/object/list-v2/{bucket}", {"prefix": "{name}"}),
-    ("POST", "/object/list-v2/{bucket}", {"prefix": "{name}", "with_delimiter": True}),
-    ("POST", "/object/sign/{bucket}", {"expiresIn": 60, "paths": ["{good}", "{name}"]}),
     ("POST", "/object/copy", {"bucketId": "{bucket}", "sourceKey": "{name}", "destinationKey": "{new}"}),
     ("POST", "/object/copy", {"bucketId": "{bucket}", "sourceKey": "{good}", "destinationKey": "{name}"}),
     ("POST", "/object/copy", {"bucketId": "{name}", "sourceKey": "{good}", "destinationKey": "{new}"}),
@@ -158,7 +154,6 @@ BY_BODY: list[tuple[str, str, dict[str, Any]]] = [
             "destinationBucket": "{name}",
         },
     ),
-    ("DELETE", "/object/{bucket}", {"prefixes": ["{good}", "{name}"]}),
 ]
 
 
@@ -314,6 +309,33 @@ def test_unsafe_names_in_bodies(owner: Owner, own_bucket: BucketFixture, referre
         response = own_bucket.call(referrer, verb, route.format(**values), _filled(body, values))
         assert (response.status_code, response.json()["code"]) == (400, "InvalidKey"), (route, body)
     assert _snapshot(owner, own_bucket.bucket) == before
+
+
+@pytest.mark.threat("T93")
+@pytest.mark.parametrize("name", [*UNSAFE_NAMES, "", "a\0b"], ids=repr)
+def test_a_name_that_nothing_can_have_finds_nothing_and_stops_no_other(
+    own_bucket: BucketFixture, referrer: Member, name: str
+) -> None:
+    good, name = f"{referrer.user_id}/a.png", name.format(own=referrer.user_id)
+    own_bucket.put(referrer, good, png()).raise_for_status()
+
+    def ask(verb: str, route: str, body: Any) -> Any:
+        return own_bucket.call(referrer, verb, f"{route}/{own_bucket.bucket}", body).raise_for_status().json()
+
+    if name:
+        assert ask("POST", "/object/list", {"prefix": name}) == []
+        for asked in ({"prefix": name}, {"prefix": name, "with_delimiter": True}):
+            page = ask("POST", "/object/list-v2", asked)
+            assert page == {"hasNext": False, "folders": [], "objects": []}
+    first, second = ask("POST", "/object/sign", {"expiresIn": 60, "paths": [name, good]})
+    assert (first["path"], first["signedURL"], first["error"]) == (
+        name,
+        None,
+        "Either the object does not exist or you do not have access to it",
+    )
+    assert (second["path"], second["error"]) == (good, None)
+    removed = ask("DELETE", "/object", {"prefixes": [name, good]})
+    assert [row["name"] for row in removed] == [good]
 
 
 @pytest.mark.threat("T93")

@@ -71,7 +71,7 @@ CONTENTS = [
     (b"[]", JSON, "body must be object"),
     (b'{"prefix":""}', "text/plain", "body must be object"),
     (b'{"prefix":""}', "json", "Invalid Content-Type header"),
-    (b'{"prefix":""}' + b" " * 2**21, JSON, "Request body is too large"),
+    (b'{"prefix":""}' + b" " * 2**20, JSON, "Request body is too large"),
     (b'{"prefix":"","prefix":null}', f"{JSON}; charset=utf-8", "body/prefix must be string"),
 ]
 QUERIES = [

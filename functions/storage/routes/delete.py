@@ -9,6 +9,7 @@ from functions.storage.queries import delete_rows
 from functions.storage.request_parsing import StorageRoute
 from functions.storage.schemas import Removal
 from functions.storage.service import Context, SignedIn
+from functions.storage.validation import is_path
 
 router = APIRouter(tags=["remove"], route_class=StorageRoute)
 
@@ -16,8 +17,9 @@ router = APIRouter(tags=["remove"], route_class=StorageRoute)
 @router.delete("/object/{bucket}")
 async def delete_many(context: Context, principal: SignedIn, bucket: str, asked: Removal) -> JsonResponse:
     """Delete objects by exact name; what is missing or hidden is left out of the response."""
+    names = [name for name in asked.prefixes if is_path(name)]
     async with context.transaction_as(principal, "storage.object.delete_many") as db:
-        rows = await delete_rows(db, bucket, asked.prefixes)
+        rows = await delete_rows(db, bucket, names)
     await context.service.store.remove([row["version"] for row in rows])
     return JsonResponse([json_row(row) for row in rows])
 

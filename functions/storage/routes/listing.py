@@ -14,6 +14,7 @@ from functions.storage.queries import Row
 from functions.storage.request_parsing import StorageRoute
 from functions.storage.schemas import FARTHEST, MOST_ROWS_V2, ListQuery, ListQueryV2
 from functions.storage.service import Context, SignedIn
+from functions.storage.validation import begins_path
 
 router = APIRouter(tags=["list"], route_class=StorageRoute)
 MOST_ROWS = 1500
@@ -26,6 +27,8 @@ async def list_folder(context: Context, principal: SignedIn, bucket: str, asked:
     prefix = asked.prefix
     if prefix and not prefix.endswith("/"):
         prefix += "/"
+    if not begins_path(prefix + asked.search):
+        return JsonResponse([])
     values = {
         "prefix": prefix,
         "bucket": bucket,
@@ -91,7 +94,7 @@ async def list_page(context: Context, principal: SignedIn, bucket: str, asked: L
     limit = min(asked.limit, MOST_ROWS_V2)
     async with context.transaction_as(principal, "storage.object.list_v2") as db:
         select = _folder if asked.with_delimiter else _everything
-        rows = await select(db, bucket, asked.prefix, limit + 1, page)
+        rows = await select(db, bucket, asked.prefix, limit + 1, page) if begins_path(asked.prefix) else []
     more, rows = len(rows) > limit, rows[:limit]
     body: dict[str, Any] = {
         "hasNext": more,
@@ -100,7 +103,7 @@ async def list_page(context: Context, principal: SignedIn, bucket: str, asked: L
     }
     if more:
         last = rows[-1]
-        moment = last[page.column].isoformat() if page.column != "name" and last["id"] else ""
+        moment = last[page.column].isoformat() if page.column != "name" and last[page.column] else ""
         body["nextCursor"] = Page(last["name"], page.order, page.column, moment).cursor()
         body["nextCursorKey"] = last.get("key", last["name"])
     return JsonResponse(body)

@@ -12,7 +12,7 @@ from functions.storage.request_parsing import StorageRoute
 from functions.storage.schemas import IgnoredObject, SignedUrl, SignedUrls
 from functions.storage.service import Context, Principal, Service, SignedIn
 from functions.storage.upload import claimed_metadata
-from functions.storage.validation import check_key
+from functions.storage.validation import check_key, is_path
 
 router = APIRouter(tags=["signed URLs"], route_class=StorageRoute)
 # A person's signed URL works at most this long.
@@ -26,7 +26,7 @@ async def sign_many(context: Context, principal: SignedIn, bucket: str, asked: S
     async with context.transaction_as(principal, "storage.object.sign_many") as db:
         found = await db.execute(
             "select name from storage.objects where bucket_id = %s and name = any(%s)",
-            [bucket, asked.paths],
+            [bucket, [path for path in asked.paths if is_path(path)]],
         )
         seen = {row["name"] for row in await found.fetchall()}
 

@@ -15,8 +15,6 @@ _EMAILS = {
     "recovery": ("recovery", codes.RECOVERY),
     "magiclink": ("magic_link", codes.RECOVERY),
 }
-# What opens an unconfirmed account says whose sign-up it confirms.
-_UNCONFIRMED = {"recovery": "recovery_unconfirmed", "magiclink": "confirmation"}
 
 
 async def send_link(
@@ -27,13 +25,17 @@ async def send_link(
     Raises:
         ApiError: 429 too soon after the last of its kind (not for invitations), 500 when it cannot be sent.
     """
+    is_confirmed = user["email_confirmed_at"] is not None
+    if kind == "magiclink" and not is_confirmed:
+        kind = "signup"
     mail, secret = _EMAILS[kind]
     if kind != "invite":
         codes.check_frequency(user[codes.SENT_AT[secret]], service.mailer.frequency)
     issued = await codes.issue(service.hasher, connection, user, secret, user["email"], pkce)
     values = _values(service, user, kind, issued, target)
-    if user["email_confirmed_at"] is None:
-        mail = _UNCONFIRMED.get(kind, mail)
+    if not is_confirmed:
+        # What opens an unconfirmed account says whose sign-up it confirms.
+        mail = "recovery_unconfirmed" if kind == "recovery" else mail
         values["Data"] = await mail_data(connection, service.settings.mail_data_function, user)
     await service.mailer.send(mail, user["email"], values)
 

@@ -20,7 +20,8 @@ log = logging.getLogger("auth.mailer")
 
 _SMTP_TIMEOUT_SECONDS = 8
 
-_PLACEHOLDER = re.compile(r"\{\{\s*\.([A-Za-z_][\w.]*)\s*\}\}")
+_PLACEHOLDER = re.compile(r"(=?)\{\{\s*\.([A-Za-z_][\w.]*)\s*\}\}")
+_LINK_ADDRESS = re.compile(r'(?<=\bhref=")([^"]*)(?=")')
 _LINK = '<p><a href="{{ .ConfirmationURL }}">%s</a></p><p>Code: {{ .Token }}</p>'
 _SUBJECTS = {
     "confirmation": "Confirm your email address",
@@ -58,19 +59,28 @@ _BODIES = {
 
 
 def render(template: str, values: dict[str, Any], escape: bool = True) -> str:
-    """Return the template with its placeholders filled; `{{ .Data.x }}` reads user_metadata.
+    """Return the template with its placeholders filled, as a real GoTrue does.
 
-    A name without a value becomes empty.
+    `{{ .Data.x }}` reads user_metadata. A name without a value becomes empty. In the query of a link a value
+    is percent-encoded: in HTML within `href="..."`, in text after any `=`.
     """
 
-    def fill(match: re.Match[str]) -> str:
+    def fill(match: re.Match[str], is_link: bool) -> str:
         value: Any = values
-        for name in match[1].split("."):
+        for name in match[2].split("."):
             value = value.get(name) if isinstance(value, dict) else None
         text = "" if value is None or isinstance(value, dict | list) else str(value)
-        return html.escape(text) if escape else " ".join(text.split())
+        if match[1] and is_link:
+            return f"={quote(text, safe='')}"
+        return match[1] + (html.escape(text) if escape else " ".join(text.split()))
 
-    return _PLACEHOLDER.sub(fill, template)
+    def filled(part: str, is_link: bool) -> str:
+        return _PLACEHOLDER.sub(lambda match: fill(match, is_link), part)
+
+    if not escape:
+        return filled(template, True)
+    parts = _LINK_ADDRESS.split(template)
+    return "".join(filled(part, number % 2 == 1) for number, part in enumerate(parts))
 
 
 class Mailer:

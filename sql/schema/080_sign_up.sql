@@ -74,18 +74,12 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
     v_referrer private.profiles := private.referrer_by_code(pg_catalog.btrim(event #>> '{user,user_metadata,referrer_id}'));
 begin
-    -- Anybody can sign up a stranger's address: no text of a member's own becomes a link in a mail to it.
-    return pg_catalog.jsonb_build_object(
-        'referrer_display_name', case
-            when pg_catalog.normalize(v_referrer.display_name, 'NFKC') ~ '[/:@]|[[:alnum:]]\.[[:alpha:]]{2}' then v_referrer.username
-            else v_referrer.display_name
-        end,
-        'referrer_username', v_referrer.username
-    );
+    -- Anybody can sign up a stranger's address: a mail to it holds no text that a member wrote, but usernames.
+    return pg_catalog.jsonb_build_object('referrer_username', v_referrer.username);
 end
 $$;
 comment on function hooks.mail_data(jsonb) is
-'What a mail about a sign-up says beyond its metadata: the names of the referrer, null when there is none; the username twice when the display name holds an address.';
+'What a mail about a sign-up says beyond its metadata: the username of the referrer, null when there is none.';
 grant execute on function hooks.mail_data(jsonb) to supabase_auth_admin;
 
 create function private.create_profile(p_user_id uuid, p_email text, p_username text, p_display_name text, p_referrer_id uuid) returns uuid

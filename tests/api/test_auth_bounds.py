@@ -349,6 +349,24 @@ class TestMail:
         shown = mailer.render("<p>{{ .Data.name }}</p>", values)
         assert shown == "<p>&lt;a href=&#x27;http://evil.example&#x27;&gt;Ada&lt;/a&gt;</p>"
 
+    @pytest.mark.parametrize(
+        ("escape", "template"),
+        [
+            (True, '<a href="{{ .SiteURL }}?to={{ .To }}&amp;x=1">{{ .To }}</a>'),
+            (False, "{{ .SiteURL }}?to={{ .To }}&x=1"),
+        ],
+        ids=["html", "text"],
+    )
+    def test_in_the_query_of_a_link(self, escape: bool, template: str) -> None:
+        """As Go's html/template fills it, but for the spelling of entities and the case of digits."""
+        values = {"SiteURL": "https://example.org", "To": 'https://a.example/b?c=1&d="x"#e'}
+        encoded = "https%3A%2F%2Fa.example%2Fb%3Fc%3D1%26d%3D%22x%22%23e"
+        shown = "https://a.example/b?c=1&amp;d=&quot;x&quot;#e"
+        link = f"https://example.org?to={encoded}&{'amp;' if escape else ''}x=1"
+        assert mailer.render(template, values, escape) == (
+            f'<a href="{link}">{shown}</a>' if escape else link
+        )
+
     def test_in_its_subject(self) -> None:
         values = {"Data": {"name": "Ada\r\nBcc: else@example.com"}}
         assert (

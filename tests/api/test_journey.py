@@ -37,7 +37,7 @@ def newcomer(client: Client, mailbox: Mailbox, referrer: Member) -> dict[str, An
     assert client.auth.get_session() is None, "nobody is signed in before the address is confirmed"
     message = mailbox.wait_for(email)
     assert name in message["html"], "the confirmation names the username"
-    opened = plain_http.get(mailbox.link_in(message))
+    opened = plain_http.get(mailbox.opened_by(message))
     assert opened.status_code == 303
     assert "access_token=" in opened.headers["location"]
     client.auth.sign_in_with_password({"email": email, "password": PASSWORD})

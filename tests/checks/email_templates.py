@@ -1,7 +1,7 @@
 """The auth service's e-mail templates: flat files, as a GoTrue reads them, made from one layout.
 
 A source has one element a line: `h1` the title, `p` a paragraph, `dt` and `dd` a detail, `small` a note,
-`code` a code, and `a` the button that confirms, with the code and the address below it.
+`code` a code, and `a` the button, which leads to the page that confirms, with the code and the address below.
 """
 
 import re
@@ -16,7 +16,30 @@ FOLDER = ROOT / "supabase" / "templates"
 SOURCES = FOLDER / "source"
 SENDER = "Harborline"
 FOOTER = f"Sent by {SENDER} to {{{{ .Email }}}}."
-TOKEN, ADDRESS = "{{ .Token }}", "{{ .ConfirmationURL }}"
+# Both addresses get this one; Email is the present one in both.
+FOOTERS = {"email_change": f"Sent by {SENDER} to {{{{ .SendingTo }}}}."}
+TOKEN = "{{ .Token }}"
+# A page of the site, because a mail program that looks at a link must not use it up.
+ADDRESS = (
+    "{{{{ .SiteURL }}}}/auth/confirm"
+    "?token_hash={{{{ .TokenHash }}}}&type={kind}&redirect_to={{{{ .RedirectTo }}}}"
+)
+KINDS = {
+    "confirmation": "signup",
+    "invite": "invite",
+    "recovery": "recovery",
+    "recovery_unconfirmed": "recovery",
+    "magic_link": "magiclink",
+    "email_change": "email_change",
+}
+# What a real GoTrue gives each template; recovery_unconfirmed and the notices about pauses are ours alone.
+_LINK = {"SiteURL", "Email", "Token", "TokenHash", "RedirectTo", "Data.username", "Data.referrer_username"}
+NAMES = {
+    "email_change": _LINK | {"NewEmail", "SendingTo"},
+    "email_changed": {"Email", "OldEmail", "SiteURL"},
+    "reauthentication": {"SiteURL", "Email", "Token"},
+}
+_PLACEHOLDER = re.compile(r"\{\{ \.([\w.]+) \}\}")
 _ELEMENT = re.compile(r"<(\w+)>(.*?)</\1>")
 
 
@@ -40,15 +63,20 @@ def failure() -> str:
 def _made() -> Iterator[tuple[Path, str]]:
     """Yield each file and its content."""
     for source in sorted(SOURCES.glob("*.html")):
-        title, *blocks = _blocks(source.read_text(encoding="utf-8"))
-        yield FOLDER / source.name, html_of(title.text, SENDER, blocks, FOOTER)
-        yield FOLDER / f"{source.stem}.txt", text_of(blocks, FOOTER)
+        title, *blocks = _blocks(source)
+        footer = FOOTERS.get(source.stem, FOOTER)
+        html = html_of(title.text, SENDER, blocks, footer)
+        unknown = set(_PLACEHOLDER.findall(html)) - NAMES.get(source.stem, _LINK)
+        if unknown or "{{" in _PLACEHOLDER.sub("", html):
+            raise ValueError(f"{source.name} has what a real GoTrue does not fill: {unknown or 'logic'}")
+        yield FOLDER / source.name, html
+        yield FOLDER / f"{source.stem}.txt", text_of(blocks, footer)
 
 
-def _blocks(source: str) -> Iterator[Block]:
+def _blocks(source: Path) -> Iterator[Block]:
     """Yield the title, as a paragraph, and the blocks below it."""
     label = ""
-    for tag, escaped in _ELEMENT.findall(source):
+    for tag, escaped in _ELEMENT.findall(source.read_text(encoding="utf-8")):
         text = unescape(escaped)
         match tag:
             case "h1" | "p":
@@ -62,9 +90,10 @@ def _blocks(source: str) -> Iterator[Block]:
             case "code":
                 yield Block("code", text)
             case "a":
-                yield Block("button", text, href=ADDRESS)
-                yield Block("note", "If you are asked for a code, it is")
+                address = ADDRESS.format(kind=KINDS[source.stem])
+                yield Block("button", text, href=address)
+                yield Block("note", "Or enter this code where you are asked for it:")
                 yield Block("code", TOKEN)
-                yield Block("fallback", href=ADDRESS)
+                yield Block("fallback", href=address)
             case _:
                 raise ValueError(f"<{tag}> has no block")

@@ -3,6 +3,7 @@
 import re
 import time
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.support import plain_http
 
@@ -32,10 +33,16 @@ class Mailbox:
             time.sleep(0.05)
         raise AssertionError(f"no mail to {address} with {subject!r} in its subject after {seconds} s")
 
-    def link_in(self, message: dict[str, Any], part: str = "/verify") -> str:
-        """Return the first link of an email that contains `part`."""
+    def link_in(self, message: dict[str, Any]) -> str:
+        """Return the page of the site that the link of an email leads to."""
         links = [link.replace("&amp;", "&") for link in LINK.findall(message["html"])]
-        return next(link for link in links if part in link)
+        return next(link for link in links if "/auth/confirm?" in link)
+
+    def opened_by(self, message: dict[str, Any]) -> str:
+        """Return the address of the auth service that opens the link of an email, as its page does."""
+        page = urlsplit(self.link_in(message))
+        query = page.query.replace("token_hash=", "token=", 1)
+        return page._replace(path="/auth/v1/verify", query=query).geturl()
 
     def close(self) -> None:
         """Close the connection to the catcher."""

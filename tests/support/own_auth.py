@@ -328,8 +328,9 @@ def mail_to(auth: OwnAuth, address: str, count: int = 1) -> str:
 
 
 def link_in(mail: str) -> str:
-    """Return the address of a mail's link."""
-    return re.findall(r"http\S+/verify\?[^\s\"<]+", mail)[0].replace("&amp;", "&")
+    """Return the path by which the auth service opens a mail's link."""
+    query = re.findall(r"http\S+/(?:verify|auth/confirm)\?([^\s\"<]+)", mail)[0].replace("&amp;", "&")
+    return f"/verify?{query.replace('token_hash=', 'token=', 1)}"
 
 
 def wait_for_notice(auth: OwnAuth, email: str, word: str) -> None:

@@ -123,7 +123,14 @@ begin
     if p_key = 'deposit.address' and not private.is_trc20_address(p_value #>> '{}') then
         perform private.raise_error(400, 'invalid_setting', 'This is not a TRC20 address. Check it character by character.');
     end if;
-    -- Shown as a link: nothing that could close an attribute or begin another scheme, and one place for the hash.
+    -- A line break in a name would begin another header of a mail, or another line of a log.
+    if v_row.kind = 'text' and p_key not in ('terms.text', 'risk.text', 'operator.address') and p_value #>> '{}' ~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' then
+        perform private.raise_error(400, 'invalid_setting', pg_catalog.format('%s must be one line.', p_key));
+    end if;
+    -- Shown as links: nothing that could close an attribute or begin another scheme, and one place for the hash.
+    if p_key = 'support.url' and not p_value #>> '{}' ~ '\A(https://[a-zA-Z0-9.-]+(:[0-9]+)?(/[^\s"''<>{}\\]*)?)?\Z' then
+        perform private.raise_error(400, 'invalid_setting', 'Enter an https address.');
+    end if;
     if p_key = 'explorer.url' and not p_value #>> '{}' ~ '\Ahttps://[a-zA-Z0-9.-]+(:[0-9]+)?/[^\s"''<>{}\\]*\{hash\}[^\s"''<>{}\\]*\Z' then
         perform private.raise_error(400, 'invalid_setting', 'Enter an https address with {hash} in place of the transaction hash.');
     end if;

@@ -485,14 +485,17 @@ $$;
 comment on function private.require_member() is
 'The caller''s profile. Errors: profile_not_found for a signed-in user without a member account.';
 
--- Usernames. Reserved ones would let a member pose as the operator or as a closed account.
+-- Usernames. Reserved ones would let a member pose as the operator or as a closed account, also with digits or beside
+-- other words. A member who has one keeps it.
 create function private.username_error(p_username text) returns text
 language sql immutable set search_path = '' as $$
     select case
         when p_username is null or p_username = '' then 'Please fill in all required fields'
         when p_username !~ '\A[A-Za-z0-9_]{3,30}\Z'
             then 'A username has 3 to 30 characters: letters, digits and underscores only.'
-        when pg_catalog.lower(p_username) ~ '\A(closed_.*|_+|admin(istrator)?s?|root|support|help|staff|team|moderator|operator|owner|system|security|official|finance|billing|payments?|service|company|null|undefined|anonymous|unknown|me|api|harborline)\Z'
+        when pg_catalog.lower(p_username) ~ '\A(closed_.*|_+)\Z'
+            or pg_catalog.regexp_replace(pg_catalog.lower(p_username), '[0-9]', '', 'g')
+            ~ '(\A|_)(admin(istrator)?s?|root|support|help|staff|team|moderator|operator|owner|system|security|official|finance|billing|payments?|service|company|null|undefined|anonymous|unknown|me|api|harborline)(_|\Z)'
             then 'This username is reserved. Please choose a different username.'
     end
 $$;

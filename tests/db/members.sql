@@ -57,8 +57,13 @@ select act_as('buri');
 select raises(format('update profiles set username = %L', n), 400, 'invalid_username', 'A username has 3 to 30 characters: letters, digits and underscores only.', 'rejected: ' || n)
 from unnest(array['ab', 'a b', 'аdmin', E'buri\n', 'x-y', repeat('a', 31), 'naïve']) as n;
 select raises(format('update profiles set username = %L', n), 400, 'invalid_username', 'This username is reserved. Please choose a different username.', 'reserved: ' || n)
-from unnest(array['Admin', 'support', 'closed_12345678', '___']) as n;
-select lives_ok($$ update profiles set username = repeat('a', 30) $$, 'thirty letters are a name');
+from unnest(array['Admin', 'support', 'closed_12345678', '___', 'ADMIN1', '0fficial_support', 'official_x', 'x_admin_y', 'x_4dmin_Team2', 'Harborline_2026']) as n;
+select lives_ok(format('update profiles set username = %L', n), n || ' is a name')
+from unnest(array[repeat('a', 30), 'administrative', 'supporter_1', 'x_admina', '123', '1_2']) as n;
+select act_as_owner();
+update private.profiles set username = 'x_ADMIN_1' where user_id = user_id('buri');
+select act_as('buri');
+select lives_ok($$ update profiles set username = 'x_ADMIN_1', display_name = 'Buri' $$, 'who has such a name keeps it');
 
 -- A stranger, an anonymous client
 select act_as('loke');

@@ -82,6 +82,21 @@ select is(
     change_setting('explorer.url', coalesce(to_jsonb(v), 'null')) #> '{setting,value}', coalesce(to_jsonb(v), 'null'), coalesce(v, 'nothing') || ' is taken'
 ) from unnest(array['https://explorer.example/#/transaction/{hash}', 'https://explorer.example:8443/tx?id={hash}&lang=en', null]) as v;
 select raises(
+    format('select change_setting(%L, %L)', 'support.url', to_json(v)), 400, 'invalid_setting', 'Enter an https address.', v || ' is no page of support'
+)
+from unnest(array[
+    'javascript:alert(1)', 'data:text/html,x', '//host/x', 'http://support.example/', 'https://me@support.example/', 'https://support.example/"x', 'support', 'https://'
+]) as v;
+select is(
+    change_setting('support.url', coalesce(to_jsonb(v), 'null')) #> '{setting,value}', coalesce(to_jsonb(v), 'null'), coalesce(v, 'nothing') || ' is taken'
+) from unnest(array['https://support.example', 'https://support.example:8443/help?lang=en#top', '', null]) as v;
+select raises(
+    format('select change_setting(%L, %L)', key, to_json(v)), 400, 'invalid_setting', key || ' must be one line.', format('%s has no %s', key, v::bytea)
+)
+from unnest(array['product.name', 'support.name', 'support.email', 'operator.name', 'terms.version']) as key,
+    unnest(array[E'a\r\nBcc: x@y.test', E'a\nb', E'a\tb', U&'a\0085b', U&'a\2028b', E'a\x7fb']) as v;
+select lives_ok(format('select change_setting(%L, %L)', key, to_json(E'One\nTwo'::text)), key || ' may have lines') from unnest(array['terms.text', 'risk.text', 'operator.address']) as key;
+select raises(
     format('select change_setting(%L, %L)', 'alarm.webhook_url', to_json(v)), 400, 'invalid_setting',
     'Enter an https address. In demo mode http on this machine is taken too.', v || ' is no address for alarms'
 )

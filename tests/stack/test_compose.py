@@ -7,9 +7,13 @@ import jsonschema_rs
 import orjson
 import pytest
 import yaml
+from pydantic_settings import BaseSettings
 
+from functions.auth.settings import AuthSettings
 from functions.edge.bootstrap.demo_bots import EncryptionSettings
 from functions.edge.bootstrap.settings import BootstrapSettings
+from functions.edge.support.settings import EdgeSettings
+from functions.storage.settings import Settings as StorageSettings
 from functions.worker.settings import WorkerSettings
 from launcher import cluster, compose, environment
 from launcher.keys import Keys
@@ -30,6 +34,14 @@ READERS = {
     "worker": "worker",
     "postgrest": "postgrest",
     "gateway": "gateway",
+}
+# What Python services read; the others read all that they are given.
+MODELS: dict[str, tuple[type[BaseSettings], ...]] = {
+    "auth": (AuthSettings,),
+    "storage": (StorageSettings,),
+    "edge": (EdgeSettings,),
+    "seed": (BootstrapSettings, EncryptionSettings),
+    "worker": (WorkerSettings,),
 }
 # Those that run as the user of an image that this project does not build.
 USERS = {"gotrue", "postgrest", "mail", "bootstrap", "grants", "passwords"}
@@ -143,6 +155,34 @@ def test_each_service_reads_the_settings_of_the_native_one(native: tuple[Setting
     assert environment_of(settings, "seed")["AUTH_INTERNAL_URL"] == "http://auth:9999"
     for host, _ in compose.ADDRESSES.values():
         assert host in SERVICES
+
+
+def names_of(model: type[BaseSettings]) -> set[str]:
+    """Return the variables, or files in /run/secrets, that a service looks for."""
+    found: set[str] = set()
+    for name, field in model.model_fields.items():
+        alias = field.validation_alias or name
+        found |= {str(choice).upper() for choice in getattr(alias, "choices", [alias])}
+    return found
+
+
+@pytest.mark.threat("T137")
+def test_a_container_has_the_keys_and_secrets_that_its_settings_read_and_no_other(
+    native: tuple[Settings, Keys],
+) -> None:
+    settings, keys = native
+    env_file(settings, keys)
+    source = re.compile(r"^\$\{CONTAINERS:\?Variable not set\}/keys\b[^:]*:([^:]+):ro$")
+    for name, service in SERVICES.items():
+        mounted = {found[1] for volume in service.get("volumes", []) if (found := source.match(volume))}
+        given = environment_of(settings, name) if "env_file" in service else {}
+        if models := MODELS.get(name):
+            read = set().union(*map(names_of, models))
+            assert secrets_of(settings, name).keys() <= read, name
+            given = {setting: text for setting, text in given.items() if setting in read}
+        paths = {text.removeprefix("@") for text in given.values()}
+        assert mounted == {path for path in paths if path.startswith("/keys/")}, name
+        assert {Path(path).name for path in mounted} <= set(compose.MOUNTED), name
 
 
 def test_what_is_secret_lies_in_files_wherever_the_service_reads_them(tmp_path: Path) -> None:
@@ -426,7 +466,7 @@ def test_who_reads_keys_or_secrets_is_configured_with_their_digest() -> None:
         name
         for name, service in SERVICES.items()
         if service["restart"] != "no"
-        and ("/keys:/" in str(service.get("volumes")) or "secrets" in service)
+        and ("/keys/" in str(service.get("volumes")) or "secrets" in service)
         and name != "database"
     }
     assert readers == {"auth", "storage", "postgrest", "edge", "worker", "backups"}

@@ -152,22 +152,44 @@ def _npm_audit(folder: Path) -> str:
 def npm_result(response: str) -> str:
     """Return in a line what `npm audit --json` says, or that the registry says nothing."""
     try:
-        counts = json.loads(response)["metadata"]["vulnerabilities"]
-    except (ValueError, KeyError, TypeError):
-        return "NOT KNOWN: the registry does not support audits here"
+        said = json.loads(response)
+        counts = said["metadata"]["vulnerabilities"]
+    except ValueError:
+        return unknown("npm", "")
+    except (KeyError, TypeError):
+        return unknown("npm", str(said["message"]) if isinstance(said, dict) and "message" in said else "")
     serious = {level: counts.get(level, 0) for level in ("critical", "high") if counts.get(level)}
     return ", ".join(f"{count} {level}" for level, count in serious.items()) or NOTHING
+
+
+def unknown(tool: str, said: str) -> str:
+    """Return in a line that a registry told nothing about vulnerabilities, which never counts as none."""
+    return f"NOT KNOWN: {tool} got no list of vulnerabilities: {said or 'the registry said nothing'}"
 
 
 def _pip_audit() -> str:
     tool = shutil.which("pip-audit", path=f"{VENV / 'bin'}:{os.environ['PATH']}")
     if tool is None:
-        return "NOT KNOWN: pip-audit is not installed"
-    command = [tool, "--requirement", str(ROOT / PYTHON_LOCK), "--require-hashes", "--disable-pip"]
+        return "NOT KNOWN: pip-audit is not installed: run make up first"
+    # Without --strict a package that the registry does not know would count as one without vulnerabilities.
+    command = [
+        tool,
+        "--requirement",
+        str(ROOT / PYTHON_LOCK),
+        "--require-hashes",
+        "--disable-pip",
+        "--strict",
+    ]
     result = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
-    if result.returncode not in (0, 1) or (result.returncode and "vulnerabilit" not in result.stderr):
-        return "NOT KNOWN: the registry does not support audits here"
-    return result.stderr.strip().splitlines()[-1] if result.returncode else NOTHING
+    return pip_result(result.returncode, result.stderr)
+
+
+def pip_result(status: int, said: str) -> str:
+    """Return in a line what pip-audit says, or that the registry told it nothing."""
+    last = said.strip().rpartition("\n")[2]
+    if status and not re.match(r"Found \d+ known vulnerabilit", last):
+        return unknown("pip-audit", last.removeprefix("ERROR:pip_audit._cli:"))
+    return last if status else NOTHING
 
 
 if __name__ == "__main__":

@@ -116,7 +116,14 @@ def test_what_auditors_report() -> None:
     assert sbom.npm_result(report(high=0, low=3)) == sbom.NOTHING
     assert sbom.npm_result(report(high=2, critical=1)) == "1 critical, 2 high"
     for silence in ("", "npm error", '{"message": "405 Method Not Allowed"}', "[]"):
-        assert sbom.npm_result(silence).startswith("NOT KNOWN")
+        assert sbom.npm_result(silence).startswith("NOT KNOWN: npm got no list")
+    assert "405 Method Not Allowed" in sbom.npm_result('{"message": "405 Method Not Allowed"}')
+    assert sbom.pip_result(0, "No known vulnerabilities found") == sbom.NOTHING
+    found = "Found 2 known vulnerabilities in 1 package"
+    assert sbom.pip_result(1, f"WARNING: slow\n{found}\n") == found
+    absent = "aiofiles: Dependency not found on PyPI and could not be audited"
+    assert sbom.pip_result(1, f"ERROR:pip_audit._cli:{absent}\n").endswith(f"vulnerabilities: {absent}")
+    assert sbom.pip_result(2, "").startswith("NOT KNOWN: pip-audit got no list")
 
 
 @pytest.mark.threat("T132")

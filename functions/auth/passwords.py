@@ -57,9 +57,12 @@ class _Lane:
 class Passwords:
     """Hashes and verifies passwords outside the event loop, so that a sign-in never blocks other requests."""
 
-    def __init__(self, min_length: int, reject_common: bool) -> None:
-        """Take this installation's rules: the least number of bytes, and whether common ones are rejected."""
-        self._min_length, self._reject_common = min_length, reject_common
+    def __init__(self, min_length: int, reject_common: bool, product: str = "") -> None:
+        """Take this installation's rules: the least number of bytes, and whether common ones are rejected.
+
+        The product's name counts as common.
+        """
+        self._min_length, self._reject_common, self._product = min_length, reject_common, product
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
         self._usual = _Lane(_THREADS, _PLACES, _LONGEST_WAIT_SECONDS)
         # Whatever anybody causes without an account but sign-ins: half of everything, and it may take longer.
@@ -70,8 +73,8 @@ class Passwords:
         """End the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def check_strength(self, password: str) -> None:
-        """Reject a password that is too short or among the most used ones.
+    def check_strength(self, password: str, *own: object) -> None:
+        """Reject a password that is too short, among the most used ones or one of the person's own names.
 
         Raises:
             ApiError: 422 weak_password, or 400 over 72 bytes.
@@ -79,7 +82,7 @@ class Passwords:
         check_length(password)
         if len(password.encode()) < self._min_length:
             raise weak_password(f"Password should be at least {self._min_length} characters.", "length")
-        if self._reject_common and is_common(password):
+        if self._reject_common and is_common(password, *own, self._product):
             message = "Password is known to be weak and easy to guess, please choose a different one."
             raise weak_password(message, "pwned")
 
@@ -127,6 +130,11 @@ def check_length(password: str) -> None:
     """Reject more than bcrypt reads: 72 bytes. Raises ApiError 400."""
     if len(password.encode()) > _LONGEST:
         raise invalid("Password cannot be longer than 72 characters")
+
+
+def names_of(user: User) -> tuple[object, ...]:
+    """Return the names of a person that are no password of theirs."""
+    return user["email"], (user["raw_user_meta_data"] or {}).get("username")
 
 
 def random_password() -> str:

@@ -89,7 +89,9 @@ def make_service(settings: AuthSettings) -> Service:
         mailer=mailer,
         mail_budget=mail_budget,
         notices=Notices(pool, mail_budget, mailer),
-        passwords=Passwords(settings.password_min_length, settings.reject_common_passwords),
+        passwords=Passwords(
+            settings.password_min_length, settings.reject_common_passwords, settings.smtp_sender_name
+        ),
         hasher=Hasher(settings.jwt_secret),
     )
 

@@ -235,11 +235,14 @@ async def _count_failure(
 async def _change_password(change: ChangePassword, principal: Principal, services: Services) -> Row:
     if not (change.email and change.current_password and change.new_password):
         raise FIELDS_MISSING
-    passwords.require_acceptable(change.new_password)
     async with principal.service_transaction() as connection:
         owner = await _admin(connection, change.email)
         if owner is None or str(owner["id"]) != principal.id:
             raise OTHER_EMAIL
+        config = await _one(connection, "select edge.web_config() ->> 'product_name' as product")
+        passwords.require_acceptable(
+            change.new_password, owner["email"], owner["full_name"], config["product"]
+        )
         few = await _one(
             connection,
             "select edge.consume_rate_limit('admin_password', %s, 10, interval '15 minutes') as allowed",

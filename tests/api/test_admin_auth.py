@@ -205,6 +205,7 @@ def test_thirty_idle_minutes_end_a_session(people: People) -> None:
         ({"newPassword": ""}, 400, "All fields are required"),
         ({"newPassword": "short-7"}, 400, "New password must be at least 8 characters long"),
         ({"newPassword": "password1"}, 400, "This password is too easy to guess. Choose another one."),
+        ({"newPassword": " " * 9}, 400, "This password is too easy to guess. Choose another one."),
         ({"newPassword": "é" * 600}, 400, "New password must be at most 1,024 bytes long"),
         ({"currentPassword": "not-this-one"}, 400, "The current password is not right."),
         ({"email": "somebody@example.com"}, 403, "You can change your own password only."),

@@ -145,6 +145,15 @@ REJECTED: dict[str, tuple[str, dict[str, Any], tuple[int, str], str]] = {
         (422, "weak_password"),
         "at least 6",
     ),
+    **{
+        f"the own {what} as a password": (
+            "POST /signup",
+            SIGN_UP | {"email": "june.n@example.org", "password": password, "data": {"username": "june_1"}},
+            (422, "weak_password"),
+            "known to be weak",
+        )
+        for what, password in (("address", "June.N@example.org"), ("name", "JUNE_1"))
+    },
     "a common password": (
         "POST /signup",
         SIGN_UP | {"password": "123456"},

@@ -424,6 +424,25 @@ def test_a_common_password_is_common_in_capitals_too() -> None:
     assert not is_common("harbour-lantern-41")
 
 
+@pytest.mark.parametrize(
+    "password",
+    [
+        "      ",
+        "\t \t \u00a0\u2003",
+        "aaaaaa",
+        "AaAaAa",
+        "  1111  ",
+        "June_Novak",
+        "june@Example.org",
+        "JUNE.N",
+        " Blue Port ",
+    ],
+)
+def test_a_password_is_common_that_says_nothing_or_names_the_person(password: str) -> None:
+    assert is_common(password, "june_novak", "June@example.org", "june.n@example.com", None, 7, "blue port")
+    assert not is_common(f"{password}-lantern-41", "june_novak", "June@example.org")
+
+
 @pytest.mark.threat("T124", "T119")
 def test_a_service_believes_no_forwarded_header_and_names_no_software(
     monkeypatch: pytest.MonkeyPatch,

@@ -120,7 +120,7 @@ async def _hash(service: Service, kind: str, body: LinkBody) -> str | None:
         return await service.passwords.hash(random_password())
     if not body.password:
         raise invalid("Signup requires a valid password")
-    service.passwords.check_strength(body.password)
+    service.passwords.check_strength(body.password, body.email)
     return await service.passwords.hash(body.password)
 
 

@@ -185,7 +185,7 @@ async def update(request: Request) -> Response:
     banned_until = _banned_until(body.ban_duration)
     hashed = None
     if body.password is not None:
-        service.passwords.check_strength(body.password)
+        service.passwords.check_strength(body.password, email)
         hashed = await service.passwords.hash(body.password)
     async with transaction(service.pool) as connection:
         user = await path_user(connection, request, lock=True)

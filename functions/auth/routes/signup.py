@@ -40,7 +40,7 @@ async def signup(request: Request) -> Response:
     check_signup_is_open(service)
     if not body.password:
         raise invalid("Signup requires a valid password")
-    service.passwords.check_strength(body.password)
+    service.passwords.check_strength(body.password, body.email, (body.data or {}).get("username"))
     if body.email and body.phone:
         raise invalid("Only an email address or phone number should be provided on signup.")
     pkce.wants_pkce(body)

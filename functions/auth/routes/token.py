@@ -8,6 +8,7 @@ from starlette.responses import Response
 from functions.auth import audit, pkce, refresh_tokens, sessions
 from functions.auth.emails import notify_paused
 from functions.auth.errors import invalid, version_header
+from functions.auth.passwords import names_of
 from functions.auth.request_parsing import Body
 from functions.auth.responses import json_response
 from functions.auth.service import Service, service_of
@@ -80,7 +81,7 @@ async def _password(service: Service, request: Request) -> Response:
     async with transaction(service.pool) as connection:
         await audit.record(connection, "login", user, {"provider": "email"})
         session = await sessions.start(service, connection, request, user, "password")
-    return json_response(session | {"weak_password": _weakness(service, password)})
+    return json_response(session | {"weak_password": _weakness(service, user, password)})
 
 
 async def _verified_user(service: Service, request: Request, email: str, password: str) -> User:
@@ -111,10 +112,10 @@ def _wrong_credentials() -> ApiError:
     return ApiError(400, "invalid_credentials", "Invalid login credentials")
 
 
-def _weakness(service: Service, password: str) -> dict[str, Any] | None:
+def _weakness(service: Service, user: User, password: str) -> dict[str, Any] | None:
     """Return what is wrong with a password that was accepted once; the sign-in succeeds all the same."""
     try:
-        service.passwords.check_strength(password)
+        service.passwords.check_strength(password, *names_of(user))
     except ApiError as error:
         return {"message": error.message, **error.extra["weak_password"]}
     return None

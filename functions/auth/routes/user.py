@@ -9,7 +9,7 @@ from functions.auth import audit, pkce, sessions
 from functions.auth.authentication import Principal, authenticate, authenticate_locked
 from functions.auth.emails import notify, send_email_change, send_reauthentication
 from functions.auth.errors import invalid
-from functions.auth.passwords import store_hash
+from functions.auth.passwords import names_of, store_hash
 from functions.auth.reauthentication import check_proof
 from functions.auth.request_parsing import Metadata, check_metadata, normalized_email
 from functions.auth.responses import json_response
@@ -114,7 +114,7 @@ async def _check(
     pkce.wants_pkce(body)
     password = body.password
     if password is not None:
-        service.passwords.check_strength(password)
+        service.passwords.check_strength(password, *names_of(user), email)
     if body.phone:
         raise ApiError(400, "phone_provider_disabled", "Phone numbers are not supported")
     if body.app_metadata is not None:

@@ -47,17 +47,17 @@ class Passwords:
         return verified and stored_hash is not None
 
 
-def require_acceptable(password: str) -> None:
+def require_acceptable(password: str, *own: object) -> None:
     """Check a new password.
 
     Raises:
-        ApiError: it is too short, too long or among the most frequent ones.
+        ApiError: it is too short, too long, among the most frequent ones or one of the person's own names.
     """
     if len(password) < MIN_LENGTH:
         raise TOO_SHORT
     if len(password.encode()) > MAX_BYTES:
         raise TOO_LONG
-    if is_common(password):
+    if is_common(password, *own):
         raise TOO_COMMON
 
 

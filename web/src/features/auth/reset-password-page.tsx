@@ -4,6 +4,7 @@ import { z } from '@/lib/zod'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, PasswordField, useAppForm } from '@/components/form'
 import { Button } from '@/components/ui/button'
+import { isEasyToGuess, tooEasy } from '@/lib/easy-password'
 import { errorText, unreachableText } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
@@ -16,7 +17,10 @@ import { TotpStep } from './totp-step'
 
 const schema = z
   .object({
-    password: z.string().min(6, 'Password too short'),
+    password: z
+      .string()
+      .min(6, 'Password too short')
+      .refine((password) => !isEasyToGuess(password), tooEasy),
     again: z.string().min(1, 'Enter the new password again'),
   })
   .refine(({ password, again }) => password === again || again === '', {

@@ -1,3 +1,4 @@
+import { isEasyToGuess, tooEasy } from '@/lib/easy-password'
 import { codeIn } from '@/lib/referral-link'
 import { usernamePattern } from '@/lib/use-username-check'
 import { z } from '@/lib/zod'
@@ -6,7 +7,7 @@ import { tooShort } from './strength'
 
 /** In the order of the form: the sponsor comes first, and its error is the first to be read. */
 export function signUpSchema(isUnknownCode: (code: string) => boolean) {
-  return z.object({
+  const form = z.object({
     referral: z
       .string()
       .overwrite(codeIn)
@@ -17,6 +18,10 @@ export function signUpSchema(isUnknownCode: (code: string) => boolean) {
     email: z.string().trim().pipe(z.email('Enter your email address')),
     password: z.string().min(6, tooShort),
     read: z.boolean().refine((read) => read, 'Confirm that you have read the Terms and the Risk page.'),
+  })
+  return form.refine(({ password, username, email }) => !isEasyToGuess(password, username, email), {
+    path: ['password'],
+    message: tooEasy,
   })
 }
 

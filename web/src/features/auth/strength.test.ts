@@ -4,7 +4,7 @@ import { passwordStrength } from './strength'
 describe('passwordStrength', () => {
   it.each([
     ['abc', 'too short'],
-    ['aaaaaa', 'weak'],
+    ['aaaaaa', 'too easy to guess'],
     ['harbour', 'weak'],
     ['lighthouse', 'fair'],
     ['Lamp-quay-19', 'good'],

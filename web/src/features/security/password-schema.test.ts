@@ -11,6 +11,7 @@ describe('passwordSchema', () => {
     ['', 'longer1', 'longer1', ['current', 'All fields are required']],
     ['secret1', 'longer1', 'longer2', ['again', 'Password mismatch']],
     ['secret1', 'short', 'short', ['next', 'Password too short']],
+    ['secret1', '      ', '      ', ['next', 'This password is too easy to guess. Choose another one.']],
     ['secret1', 'secret1', 'secret1', ['next', 'Same password']],
   ])('%s, %s, %s', (current, next, again, expected) => {
     expect(problem(current, next, again)).toEqual(expected)

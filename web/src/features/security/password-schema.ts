@@ -1,3 +1,4 @@
+import { isEasyToGuess, tooEasy } from '@/lib/easy-password'
 import { z } from '@/lib/zod'
 
 export interface PasswordValues {
@@ -27,5 +28,6 @@ export const passwordSchema = z
       context.addIssue({ code: 'custom', path: [path], message })
     if (values.next !== values.again) complain('again', texts.mismatch)
     else if (values.next.length < shortest) complain('next', texts.short)
+    else if (isEasyToGuess(values.next)) complain('next', tooEasy)
     else if (values.next === values.current) complain('next', texts.same)
   })

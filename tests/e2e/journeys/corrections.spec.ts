@@ -82,7 +82,7 @@ test('a deposit that was voided by two administrators no longer counts', async (
   await first.getByRole('dialog').getByRole('link', { name: 'A correction waits' }).click()
   await expect(first).toHaveURL(/\/admin\/corrections$/)
   const own = first.getByRole('listitem').filter({ hasText: person.username })
-  await expect(own.getByText('Another administrator must confirm this.')).toBeVisible()
+  await expect(own.getByText(/^Another administrator must confirm a correction\. Who can: /)).toBeVisible()
   await expect(own.getByRole('button', { name: /^Confirm/ })).toHaveCount(0)
 
   const second = await (await administratorBrowser(browser, {}, finance)).newPage()

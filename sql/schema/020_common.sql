@@ -22,12 +22,21 @@ create type public.admin_role as enum ('super_admin', 'finance_admin', 'support_
 
 -- Errors, and the money lock.
 
-create function private.raise_error(p_status integer, p_code text, p_message text, p_details text default null) returns void
+create function private.raise_error(p_status integer, p_code text, p_message text, p_details text, p_headers json) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
     raise sqlstate 'PGRST' using
         message = pg_catalog.json_build_object('code', p_code, 'message', p_message, 'details', p_details, 'hint', null)::text,
-        detail = pg_catalog.json_build_object('status', p_status, 'headers', '{}'::pg_catalog.json)::text;
+        detail = pg_catalog.json_build_object('status', p_status, 'headers', p_headers)::text;
+end
+$$;
+comment on function private.raise_error(integer, text, text, text, json) is
+'Aborts the transaction as the shorter one does, with headers of the response.';
+
+create function private.raise_error(p_status integer, p_code text, p_message text, p_details text default null) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform private.raise_error(p_status, p_code, p_message, p_details, '{}');
 end
 $$;
 comment on function private.raise_error(integer, text, text, text) is
@@ -49,6 +58,8 @@ create function private.lock_key(p_name text) returns integer
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
     case p_name
+        -- With a person and a number: one of the person's places at PostgREST, before anything else.
+        when 'place' then return 53;
         -- A decision, a correction, a reconciliation, leaving demo mode: one at a time.
         when 'money' then return 42;
         -- One reconciliation of all bonuses at a time; whoever waited takes its result.

@@ -28,10 +28,14 @@ begin
     else
         perform private.raise_error(403, 'forbidden', 'You are not allowed to do this.');
     end if;
+    if session_user = 'authenticator' then
+        perform private.take_place(v_claims ->> 'sub');
+        perform private.limit_read();
+    end if;
 end
 $$;
 comment on function pre_request.check_request() is
-'Raises for what anonymous clients may not call (401 42501), ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required), tokens without audience (401 invalid_token) and the planner''s counts (400 invalid_input). A blocked member may still call rpc/get_my_account_status.';
+'Raises for what anonymous clients may not call (401 42501), ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required), tokens without audience (401 invalid_token), the planner''s counts (400 invalid_input) and, of PostgREST, a fourth request of a person while three are under way (429 too_many_requests). A blocked member may still call rpc/get_my_account_status.';
 grant execute on function pre_request.check_request() to anon, authenticated, platform_admin, service_role;
 
 -- Grants are checked only after a statement is planned, and that can take seconds. The gateway rejects what has no
@@ -63,6 +67,56 @@ begin
 end
 $$;
 comment on function private.require_exact_count() is 'Raises when a person asks for the planner''s count. Errors: invalid_input.';
+
+-- PostgREST has ten connections, and a person holds three of them at most. A fourth request waits behind one of the three
+-- for a tenth of a second: of many short requests sent at once each has its turn, and of long ones no more than three are
+-- under way. The place is free when the transaction ends.
+create function private.take_place(p_person text) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_key constant integer := private.lock_key('place');
+begin
+    for v_try in 1..2 loop
+        for v_place in 1..3 loop
+            if pg_catalog.pg_try_advisory_xact_lock(v_key, pg_catalog.hashtext(p_person || v_place)) then
+                return;
+            end if;
+        end loop;
+        exit when v_try = 2;
+        if private.wait_for_place(v_key, pg_catalog.hashtext(p_person || (1 + pg_catalog.pg_backend_pid() % 3))) then
+            return;
+        end if;
+    end loop;
+    perform private.raise_error(
+        429, 'too_many_requests', 'Too many of your requests are under way. Try again in a moment.', null, '{"Retry-After": "1"}'
+    );
+end
+$$;
+comment on function private.take_place(text) is
+'Takes one of the three places that a person has among the connections of PostgREST. Errors: too_many_requests.';
+
+create function private.wait_for_place(p_key integer, p_place integer) returns boolean
+language plpgsql volatile set search_path = '' set lock_timeout = '100ms' as $$
+begin
+    perform pg_catalog.pg_advisory_xact_lock(p_key, p_place);
+    return true;
+exception when lock_not_available then
+    return false;
+end
+$$;
+comment on function private.wait_for_place(integer, integer) is 'Waits for a place for a tenth of a second; whether it was taken.';
+
+-- Of the statement that follows: what only reads is a person looking at a screen.
+create function private.limit_read() returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    if pg_catalog.current_setting('transaction_read_only') = 'on' then
+        perform pg_catalog.set_config('statement_timeout', '3s', true);
+        perform pg_catalog.set_config('lock_timeout', '2s', true);
+    end if;
+end
+$$;
+comment on function private.limit_read() is 'Gives a transaction that only reads 3 s for each statement and 2 s for each lock.';
 
 create function private.check_member_session(p_claims jsonb) returns void
 language plpgsql stable set search_path = '' as $$

@@ -6,9 +6,13 @@ answered in the same way whatever its argument, so that nothing is learnt from i
 
 import itertools
 import secrets
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.api.conftest import Owner
@@ -235,3 +239,46 @@ def test_the_database_sees_repeated_headers_as_one(stack: Stack, referrer: Membe
         headers = [*client, *(("prefer", value) for value in prefer)]
         response = plain_http.get(f"{stack.url}/rest/v1/transactions?select=id", headers=headers, timeout=20)
         assert (response.status_code, response.json()["code"]) == (400, "invalid_input")
+
+
+UNDER_WAY = "Too many of your requests are under way. Try again in a moment."
+
+
+@contextmanager
+def under_way(stack: Stack, person: str, requests: int = 3) -> Iterator[psycopg.Connection[Any]]:
+    """Hold the places of so many of a person's requests until the connection commits."""
+    place = "select pg_advisory_xact_lock(private.lock_key('place'), hashtext(%s || %s))"
+    with psycopg.connect(stack.database_url) as connection:
+        for number in range(requests):
+            connection.execute(place, [person, number + 1])
+        yield connection
+
+
+@pytest.mark.threat("T122")
+def test_a_person_asks_postgrest_three_things_at_once(
+    stack: Stack, member: Member, referrer: Member, finance: Administrator
+) -> None:
+    def own(person: Member) -> Any:
+        return person.http.get(f"/rest/v1/profiles?select=id&user_id=eq.{person.user_id}")
+
+    with under_way(stack, member.user_id, 2):
+        assert own(member).status_code == 200
+    with under_way(stack, member.user_id), under_way(stack, finance.admin_id):
+        assert own(referrer).status_code == 200
+        for crowded in (own(member), finance.http.post("/rest/v1/rpc/list_settings", json={})):
+            assert (crowded.status_code, crowded.json()["code"]) == (429, "too_many_requests")
+            assert crowded.headers["retry-after"] == "1"
+            assert crowded.json()["message"] == UNDER_WAY
+        # Functions have connections of their own.
+        assert finance.http.post("/functions/v1/admin-list-deposits", json={}).status_code == 200
+
+
+def test_a_place_that_becomes_free_at_once_is_taken(stack: Stack, member: Member, owner: Owner) -> None:
+    waiting = "select 1 from pg_stat_activity where %s = any (pg_blocking_pids(pid))"
+    with under_way(stack, member.user_id) as connection, ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(member.http.get, "/rest/v1/profiles?select=id")
+        while not owner.execute(waiting, [connection.info.backend_pid]).fetchone():
+            assert not asked.done(), "nobody waited"
+            time.sleep(0.001)
+        connection.commit()
+        assert asked.result().status_code == 200

@@ -24,6 +24,28 @@ select raises('select pre_request.check_request()', 401, '42501', 'permission de
 select set_config('request.path', '', true);
 reset session authorization;
 
+-- A person at PostgREST
+savepoint places;
+set local session authorization authenticator;
+set local statement_timeout = '8s';
+set local lock_timeout = '3s';
+select act_as('freya');
+select lives_ok('select pre_request.check_request()', 'a member''s request takes a place');
+select is(current_setting('statement_timeout') || ' ' || current_setting('lock_timeout'), '8s 3s', 'what may write has the time of its role');
+set local transaction_read_only = on;
+select lives_ok('select pre_request.check_request()', 'what only reads passes too');
+select is(current_setting('statement_timeout') || ' ' || current_setting('lock_timeout'), '3s 2s', 'with less time');
+select act_as('elin');
+select lives_ok('select pre_request.check_request()', 'an administrator is a person');
+reset role;
+reset session authorization;
+select is((select count(*) from pg_locks where locktype = 'advisory' and classid = private.lock_key('place') and pid = pg_backend_pid()), 2::bigint, 'each holds a place until the end');
+rollback to savepoint places;
+select act_as('freya');
+select lives_ok('select pre_request.check_request()', 'functions and storage ask');
+select act_as_owner();
+select is((select count(*) from pg_locks where locktype = 'advisory' and classid = private.lock_key('place') and pid = pg_backend_pid()), 0::bigint, 'without a place at PostgREST');
+
 -- A member
 select act_as('freya');
 select lives_ok('select pre_request.check_request()', 'a signed-in member passes');

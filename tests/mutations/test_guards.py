@@ -20,7 +20,7 @@ SAMPLE = (
     "error insufficient_available_balance in private.check_payable(public.withdrawals,private.profiles)",
     "error reference_used in private.deposits_credit_once()",
 )
-# A lock that is not free needs a second connection: tests/api/test_locks.py.
+# A lock that is not free needs a second connection: tests/api/test_locks.py, test_rpc_limits.py.
 RAISED_WHEN_LOCKED = {
     "private.lock_audit_log()",
     "private.lock_member(uuid)",
@@ -30,6 +30,7 @@ RAISED_WHEN_LOCKED = {
     "private.lock_request(uuid)",
     "private.lock_requests()",
     "private.lock_sums()",
+    "private.take_place(text)",
 }
 
 

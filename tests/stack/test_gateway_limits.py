@@ -280,6 +280,7 @@ EARLY = {
     "form": ("/rest/v1/rpc/x", f"{WHO}Content-Type: text/csv\r\n", 415),
     "repeated": ("/rest/v1/x", f"apikey: {ANON}\r\napikey: {ANON}\r\n", 400),
     "too much": (f"/rest/v1/{'x' * 101}", WHO, 400),
+    "pattern": ("/rest/v1/x?a=match.b", WHO, 400),
     "no text": ("/rest/v1/x?a=%FF", WHO, 400),
     "announced": ("/rest/v1/rpc/x", f"{WHO}Content-Length: 200000\r\n", 413),
     "without a key": ("/rest/v1/x", "", 401),
@@ -351,7 +352,9 @@ def test_storage_may_reject_a_body_that_has_not_come(gateway: Gateway) -> None:
     assert b"\r\nConnection: close\r\n" in received
 
 
-@pytest.mark.parametrize("name", ["closed to anonymous", "form", "repeated", "too much", "no text"])
+@pytest.mark.parametrize(
+    "name", ["closed to anonymous", "form", "repeated", "too much", "pattern", "no text"]
+)
 def test_a_response_before_the_body_has_its_headers(gateway: Gateway, name: str) -> None:
     path, headers, _ = EARLY[name]
     own = "Content-Length: 2\r\nX-Request-Id: own.1\r\n"

@@ -50,7 +50,7 @@ _CORS = CorsPolicy(
     exposed_headers="X-Total-Count, Link, X-Supabase-Api-Version",
 )
 
-_PUBLIC = frozenset({"/health", "/settings", "/.well-known/jwks.json"})
+_PUBLIC = frozenset({"/health", "/settings", "/.well-known/jwks.json", "/.well-known/openid-configuration"})
 
 # The first path that fits is taken: the frequent ones come first, fixed ones before patterns.
 ROUTES = [
@@ -59,6 +59,7 @@ ROUTES = [
     Resource("/health", GET=public.health),
     Resource("/settings", GET=public.settings),
     Resource("/.well-known/jwks.json", GET=public.jwks),
+    Resource("/.well-known/openid-configuration", GET=public.openid_configuration),
     Resource("/authorize", GET=public.authorize),
     Resource("/callback", GET=public.callback, POST=public.callback),
     Resource("/signup", POST=signup.signup),

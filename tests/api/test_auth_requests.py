@@ -240,6 +240,12 @@ REJECTED: dict[str, tuple[str, dict[str, Any], tuple[int, str], str]] = {
         INVALID,
         "Only the token_hash and type",
     ),
+    "a code for a phone": (
+        "POST /verify",
+        CODE | {"phone": "+15550100199"},
+        (400, "phone_provider_disabled"),
+        "Phone logins are disabled",
+    ),
     "a code without an address": ("POST /verify", CODE, INVALID, "should be provided on verify"),
     "a code for an address of no form": (
         "POST /verify",
@@ -311,6 +317,20 @@ async def test_no_private_number_is_published(auth: httpx.AsyncClient) -> None:
     assert [(key["kid"], sorted(key)) for key in published] == [
         ("curve", ["alg", "crv", "key_ops", "kid", "kty", "use", "x", "y"])
     ]
+
+
+async def test_where_tokens_come_of_and_are_verified(auth: httpx.AsyncClient) -> None:
+    """As OpenID Connect Discovery asks: the keys of this issuer, and no algorithm but theirs."""
+    said = (await auth.get("/.well-known/openid-configuration")).raise_for_status().json()
+    assert said["jwks_uri"] == f"{said['issuer']}/.well-known/jwks.json"
+    assert said["id_token_signing_alg_values_supported"] == ["ES256"]
+    required = {
+        "authorization_endpoint",
+        "token_endpoint",
+        "response_types_supported",
+        "subject_types_supported",
+    }
+    assert required <= set(said)
 
 
 async def test_no_address_signs_up_while_that_is_off() -> None:

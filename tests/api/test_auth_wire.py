@@ -103,6 +103,7 @@ def test_no_cache_keeps_what_is_personal(auth: OwnAuth, ada: dict[str, Any]) -> 
         ("/settings", None),
         ("/health", None),
         ("/.well-known/jwks.json", "public, max-age=600"),
+        ("/.well-known/openid-configuration", "public, max-age=600"),
     ):
         assert auth.http.get(path).headers.get("cache-control") == rule
 

@@ -302,6 +302,7 @@ def test_links_and_functions_need_no_key(gateway: Gateway) -> None:
         "/auth/v1/callback",
         "/auth/v1/authorize",
         "/auth/v1/.well-known/jwks.json",
+        "/auth/v1/.well-known/openid-configuration",
         "/functions/v1/x",
     ):
         assert gateway.http.get(path).status_code == 200, path

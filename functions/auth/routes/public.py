@@ -48,6 +48,32 @@ async def jwks(request: Request) -> Response:
     return json_response({"keys": keys}, headers={"cache-control": "public, max-age=600"})
 
 
+async def openid_configuration(request: Request) -> Response:
+    """Return where a verifier of tokens finds issuer and keys; the OAuth endpoints it must name are off."""
+    service = service_of(request)
+    issuer = service.settings.issuer
+    base = issuer.rstrip("/")
+    return json_response(
+        {
+            "issuer": issuer,
+            "authorization_endpoint": f"{base}/oauth/authorize",
+            "token_endpoint": f"{base}/oauth/token",
+            "jwks_uri": f"{base}/.well-known/jwks.json",
+            "userinfo_endpoint": f"{base}/oauth/userinfo",
+            "scopes_supported": ["openid", "profile", "email", "phone", "offline_access"],
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": sorted({key["alg"] for key in service.keys.public}),
+            "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "none"],
+            "claims_supported": ["sub", "aud", "iss", "exp", "iat", "email", "role", "session_id"],
+            "code_challenge_methods_supported": ["S256", "plain"],
+        },
+        headers={"cache-control": "public, max-age=600"},
+    )
+
+
 async def authorize(request: Request) -> Response:
     """Reject every external provider: none is enabled."""
     provider = request.query_params.get("provider", "").lower()

@@ -114,6 +114,8 @@ def _email_of(body: VerifyBody) -> str | None:
         if body.email or body.phone or body.redirect_to:
             raise invalid("Only the token_hash and type should be provided")
         return None
+    if body.phone and not body.email:
+        raise ApiError(400, "phone_provider_disabled", "Phone logins are disabled")
     if not body.email or body.phone:
         raise invalid("Only an email address or phone number should be provided on verify")
     try:

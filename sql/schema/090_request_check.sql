@@ -38,15 +38,49 @@ comment on function pre_request.check_request() is
 'Raises for what anonymous clients may not call (401 42501), ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required), tokens without audience (401 invalid_token), the planner''s counts (400 invalid_input) and, of PostgREST, a fourth request of a person while three are under way (429 too_many_requests). A blocked member may still call rpc/get_my_account_status.';
 grant execute on function pre_request.check_request() to anon, authenticated, platform_admin, service_role;
 
+-- What role anon is granted, as paths of PostgREST: by the grants themselves, so that a table or function of a migration
+-- is there with it. The gateway asks functions/edge for it, and knows the product's own functions by `make generate`.
+create function private.open_to_anyone(p_path text default null) returns table (path text, methods text[])
+language plpgsql stable set search_path = '' as $$
+begin
+    return query
+    select '/rpc/' || p.proname, array['GET', 'HEAD', 'POST']
+    from pg_catalog.pg_proc as p
+    where p.pronamespace = 'public'::regnamespace
+        and (p_path is null or p.proname = pg_catalog.substring(p_path, '\A/rpc/(.*)\Z'))
+        and pg_catalog.has_function_privilege('anon', p.oid, 'execute');
+    return query
+    select '/' || c.relname, pg_catalog.array_agg(v.method)
+    from pg_catalog.pg_class as c
+    cross join (values
+        ('GET', 'select'), ('HEAD', 'select'), ('POST', 'insert'), ('PUT', 'insert'), ('PATCH', 'update'), ('DELETE', 'delete')
+    ) as v (method, privilege)
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        and (p_path is null or c.relname = pg_catalog.substring(p_path, '\A/(.*)\Z'))
+        and case
+            when v.privilege = 'delete' then pg_catalog.has_table_privilege('anon', c.oid, 'delete')
+            else pg_catalog.has_any_column_privilege('anon', c.oid, v.privilege)
+        end
+    group by c.relname;
+end
+$$;
+comment on function private.open_to_anyone(text) is
+'The functions, tables and views that role anon may use, each with the methods of HTTP for which it has a grant.';
+
+create function edge.open_to_anyone() returns jsonb
+language sql stable security definer set search_path = '' as $$
+    select coalesce(pg_catalog.jsonb_object_agg(o.path, o.methods), '{}') from private.open_to_anyone() as o
+$$;
+comment on function edge.open_to_anyone() is 'Methods of HTTP by path of PostgREST: what role anon may use.';
+grant execute on function edge.open_to_anyone() to edge_functions;
+
 -- Grants are checked only after a statement is planned, and that can take seconds. The gateway rejects what has no
 -- token or the public key; this is for any other token of role anon. Storage asks with paths of its own.
 create function private.check_anonymous_request(p_path text) returns void
 language plpgsql stable set search_path = '' as $$
 begin
     if session_user = 'authenticator' and not exists (
-        select from pg_catalog.pg_proc as p
-        where p.pronamespace = 'public'::regnamespace and '/rpc/' || p.proname = p_path
-            and pg_catalog.has_function_privilege('anon', p.oid, 'execute')
+        select from private.open_to_anyone(p_path) as o where pg_catalog.current_setting('request.method', true) = any (o.methods)
     ) then
         perform private.raise_error(401, '42501', 'permission denied for ' || coalesce(
             'function ' || pg_catalog.substring(p_path, '\A/rpc/(.*)\Z'), 'table ' || pg_catalog.ltrim(p_path, '/')
@@ -55,7 +89,7 @@ begin
 end
 $$;
 comment on function private.check_anonymous_request(text) is
-'The pre-request check of anonymous clients: only functions that anon may execute. Errors: 42501.';
+'The pre-request check of anonymous clients: only what role anon is granted. Errors: 42501.';
 
 -- The planner counts the rows of everybody: its estimate with a filter on somebody else is what row-level security hides.
 create function private.require_exact_count() returns void

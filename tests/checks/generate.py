@@ -2,11 +2,18 @@
 
 from launcher.settings import ROOT, SETUP_LOG
 from launcher.terminal import ending_in_words
-from tests.checks import api_reference, built_in_platform, email_templates, row_types, schema_picture
+from tests.checks import (
+    anonymous_functions,
+    api_reference,
+    built_in_platform,
+    email_templates,
+    row_types,
+    schema_picture,
+)
 from tests.support import throwaway
 
 # Each has a FILE, `generate` and `failure`.
-FROM_DATABASE = (row_types, built_in_platform, api_reference, schema_picture)
+FROM_DATABASE = (row_types, built_in_platform, api_reference, schema_picture, anonymous_functions)
 
 
 def main() -> int:

@@ -15,14 +15,39 @@ select set_config('request.path', '/object/list/receipts', true);
 select lives_ok('select pre_request.check_request()', 'an anonymous client of storage passes: policies decide there');
 set local session authorization authenticator;
 set local role anon;
-select set_config('request.path', '/rpc/get_platform', true);
+select set_config('request.path', '/rpc/get_platform', true), set_config('request.method', 'POST', true);
 select lives_ok('select pre_request.check_request()', 'PostgREST lets one call what anyone may');
 select set_config('request.path', '/deposits', true);
 select raises('select pre_request.check_request()', 401, '42501', 'permission denied for table deposits', 'no table');
 select set_config('request.path', '/rpc/get_member_dashboard', true);
 select raises('select pre_request.check_request()', 401, '42501', 'permission denied for function get_member_dashboard', 'no function of members');
-select set_config('request.path', '', true);
 reset session authorization;
+-- of a developer
+create table public.notices (id integer, hidden integer);
+create function public.count_notices() returns bigint language sql as 'select count(*) from public.notices';
+grant select (id), delete on public.notices to anon;
+grant execute on function public.count_notices() to public;
+select bag_eq(
+    $$ select o.path, m.method from private.open_to_anyone() as o cross join unnest(o.methods) as m (method) where o.path ~ 'notices' $$,
+    $$ values ('/notices', 'GET'), ('/notices', 'HEAD'), ('/notices', 'DELETE'), ('/rpc/count_notices', 'GET'), ('/rpc/count_notices', 'HEAD'), ('/rpc/count_notices', 'POST') $$,
+    'what is granted to anon, by column too, is open with its methods'
+);
+select bag_eq(
+    $$ select o.path from private.open_to_anyone() as o where o.path !~ 'notices' $$,
+    $$ values ('/rpc/get_income_disclosure'), ('/rpc/get_platform'), ('/rpc/get_sponsor'), ('/rpc/is_username_available') $$,
+    'of the product four functions and no table'
+);
+set local session authorization authenticator;
+set local role anon;
+select set_config('request.path', '/notices', true), set_config('request.method', 'GET', true);
+select lives_ok('select pre_request.check_request()', 'PostgREST lets anyone read it');
+select set_config('request.method', 'POST', true);
+select raises('select pre_request.check_request()', 401, '42501', 'permission denied for table notices', 'and not write it');
+reset role;
+reset session authorization;
+drop function public.count_notices();
+drop table public.notices;
+select set_config('request.path', '', true), set_config('request.method', '', true);
 
 -- A person at PostgREST
 savepoint places;

@@ -57,7 +57,7 @@ OPEN_TO_ALL = {
 }
 # Those that are services of this stack, and the headers in which a service may name itself.
 SERVICES = ("auth", "storage", "functions")
-SERVICE_PAGES = ("metrics", "docs", "redoc", "openapi.json")
+SERVICE_PAGES = ("metrics", "docs", "redoc", "openapi.json", "anonymous-access")
 TOO_LARGE = b"x" * (2 * 2**20)
 
 
@@ -259,25 +259,61 @@ def test_what_the_tables_say_is_asked_for_each_time(gateway: Gateway) -> None:
 PREFLIGHT = {
     "access-control-allow-origin": "*",
     "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
-    "access-control-allow-headers": "authorization, apikey, content-type, x-client-info, "
-    "x-supabase-api-version, x-upsert, x-metadata, x-request-id, x-retry-count, cache-control, "
-    "if-none-match, prefer, accept, accept-language, accept-profile, content-profile, range, range-unit, "
-    "traceparent, tracestate, baggage",
+    "access-control-allow-headers": "authorization, apikey, content-type, x-client-info",
     "access-control-max-age": "7200",
     "vary": "Access-Control-Request-Headers",
 }
+# Of Supabase; there is none of them here.
+ABSENT_APIS = (
+    "realtime/v1/websocket",
+    "realtime/v1/api/broadcast",
+    "graphql/v1",
+    "pg/tables",
+    "pg-meta/default/query",
+    "analytics/v1/query",
+    "mcp",
+    "some-new-one/v2/x",
+    "rest/v2/deposits",
+    "auth/v1",
+)
 
 
 @pytest.mark.parametrize(
-    "path", ["rest/v1/deposits", "auth/v1/user", "storage/v1/bucket", "functions/v1/x", "auth/v1/docs"]
+    "path",
+    ["rest/v1/deposits", "auth/v1/user", "storage/v1/bucket", "functions/v1/x", "auth/v1/docs", *ABSENT_APIS],
 )
-def test_the_gateway_responds_to_preflight_with_every_header_of_the_stock_clients(
-    gateway: Gateway, path: str
-) -> None:
+def test_a_preflight_allows_every_header_that_it_asks_for(gateway: Gateway, path: str) -> None:
     asks = {"origin": "https://foreign.example", "access-control-request-method": "POST"}
-    response = gateway.http.options(f"/{path}", headers=asks)
-    assert (response.status_code, response.text) == (204, "")
-    assert {name: response.headers[name] for name in PREFLIGHT} == PREFLIGHT
+    for headers in ("", "authorization,sentry-trace,x-my-custom-header,x-region"):
+        asked = {"access-control-request-headers": headers} if headers else {}
+        response = gateway.http.options(f"/{path}", headers=asks | asked)
+        assert (response.status_code, response.text) == (204, "")
+        wanted = PREFLIGHT | ({"access-control-allow-headers": headers} if headers else {})
+        assert {name: response.headers[name] for name in PREFLIGHT} == wanted
+
+
+@pytest.mark.parametrize("path", ABSENT_APIS)
+def test_an_api_that_is_not_there_says_so_to_every_method(gateway: Gateway, path: str) -> None:
+    upgrade = {"connection": "upgrade", "upgrade": "websocket"}
+    for method, more in (("GET", {}), ("GET", upgrade), ("POST", {}), ("PUT", {}), ("DELETE", {})):
+        headers = {"accept-encoding": "br", **more}
+        response = gateway.http.request(method, f"/{path}", headers=headers, content=b"{}" * 9)
+        assert (response.status_code, response.json()["code"]) == (404, "not_found")
+        assert response.headers["content-type"] == "application/json; charset=utf-8"
+        assert response.headers["access-control-allow-origin"] == "*"
+        assert "content-encoding" not in response.headers
+
+
+@pytest.mark.parametrize("path", ["/", "/none", "/dashboard", "/assets/app-1a2b.js", "/none.txt"])
+def test_what_is_no_api_is_read_alone(gateway: Gateway, path: str) -> None:
+    """The response is as long, and as compressed, as its headers say."""
+    (gateway.web / "404.html.br").write_bytes(b"compressed")
+    (gateway.web / "assets" / "app-1a2b.js.br").write_bytes(b"compressed")
+    for method in ("POST", "PUT", "OPTIONS"):
+        response = gateway.http.request(method, path, headers={"accept-encoding": "br"})
+        assert (response.status_code, response.text) == (405, "405 Method Not Allowed")
+        assert response.headers["allow"] == "GET, HEAD"
+        assert "content-encoding" not in response.headers
 
 
 @pytest.mark.parametrize("path", ["/rest/v1/deposits", "/auth/v1/token", "/auth/v1/health"])
@@ -290,6 +326,13 @@ def test_keys_are_asked_for_in_supabase_words(gateway: Gateway, path: str) -> No
         wrong = gateway.http.get(path, **{place: {"apikey": "guess"}})
         assert (wrong.status_code, wrong.json()) == (401, stopped), place
         assert wrong.headers["content-type"] == "application/json"
+    for kind in ("sb_publishable_x", "sb_secret_x"):
+        for place in ("headers", "params"):
+            new = gateway.http.get(path, **{place: {"apikey": kind}})
+            assert new.status_code == 401
+            assert new.json()["message"].startswith(
+                "Keys that begin with sb_publishable_ or sb_secret_ are not"
+            )
     token = {"authorization": TOKEN}
     for key in (ANON, SERVICE):
         assert gateway.http.get(path, headers=PERSON | {"apikey": key}).status_code == 200, key
@@ -330,6 +373,33 @@ def test_several_preferences_arrive_as_one_header(gateway: Gateway) -> None:
     several = [*PERSON.items(), ("prefer", "return=minimal"), ("prefer", "count=exact")]
     seen = gateway.http.get("/rest/v1/deposits", headers=several).json()
     assert seen["headers"]["prefer"] == "return=minimal,count=exact"
+
+
+@pytest.mark.parametrize(
+    "prefer",
+    [
+        ["tx=rollback"],
+        ["TX=Rollback"],
+        ["return=representation, tx=rollback"],
+        ["return=minimal;tx=rollback"],
+        ["return=minimal", "tx=rollback"],
+        ["tx=rollback", "return=minimal"],
+        ['tx = "rollback" ,count=exact'],
+    ],
+)
+def test_what_would_be_saved_is_not_said_to_be_rolled_back(gateway: Gateway, prefer: list[str]) -> None:
+    headers = [*PERSON.items(), *(("prefer", value) for value in prefer)]
+    response = gateway.http.post("/rest/v1/deposits", headers=headers, json={})
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_input")
+    assert "tx=rollback" in response.json()["message"]
+    for other in ("tx=commit", "resolution=merge-duplicates"):
+        headers = [*PERSON.items(), ("prefer", other)]
+        assert gateway.http.post("/rest/v1/deposits", headers=headers, json={}).status_code == 200, other
+
+
+def test_no_response_repeats_the_address_in_a_header(gateway: Gateway) -> None:
+    """Node takes 16 kB of headers."""
+    assert "content-location" not in gateway.http.get("/rest/v1/deposits", headers=PERSON).headers
 
 
 def test_no_service_is_asked_to_compress(gateway: Gateway) -> None:

@@ -5,10 +5,21 @@ import csv
 import http.client
 import json
 import re
+from pathlib import Path
 
 import pytest
 
-from tests.support.own_gateway import ANON, KEY, PERSON, ROOT, SERVICE, Gateway
+from tests.support.own_gateway import (
+    ANON,
+    ANON_FUNCTIONS,
+    KEY,
+    PERSON,
+    ROOT,
+    SERVICE,
+    Gateway,
+    running,
+)
+from tests.support.ports import free_port
 
 
 def _public_functions() -> set[str]:
@@ -24,13 +35,13 @@ def test_an_anonymous_client_reaches_what_the_database_lets_anyone_call_and_noth
 ) -> None:
     functions = _public_functions()
     assert len(functions) == 4
-    listed = re.search(r"`\^/rpc/\(([a-z_|]+)\)\$`", (ROOT / "supabase/gateway/Caddyfile").read_text())
-    assert listed
-    assert set(listed[1].split("|")) == functions
+    assert set(ANON_FUNCTIONS.split("|")) == functions
+    gateway.upstream.arrived.clear()
     for name in functions:
         assert gateway.http.get(f"/rest/v1/rpc/{name}", headers=KEY).status_code == 200, name
         response = gateway.http.post(f"/rest/v1/rpc/{name}", headers=KEY, json={"p_a": "x" * 400})
         assert response.status_code == 200, name
+    assert "/anonymous-access" not in gateway.upstream.arrived
 
 
 @pytest.mark.threat("T122")
@@ -59,10 +70,13 @@ def test_the_public_key_in_any_spelling_is_rejected_in_postgrest_words(
         ("GET", "/rest/v1/%64eposits", "table deposits"),
     ):
         response = gateway.http.request(method, path, headers=headers)
-        assert (response.status_code, response.json()) == (
-            401,
-            {"code": "42501", "details": None, "hint": None, "message": f"permission denied for {name}"},
-        ), f"{method} {path}"
+        assert response.status_code == 401, f"{method} {path}"
+        assert response.json() == {
+            "code": "42501",
+            "details": None,
+            "hint": "Without a sign-in the gateway passes on what role anon is granted, and nothing else.",
+            "message": f"permission denied for {name}",
+        }
         assert response.headers["www-authenticate"] == "Bearer"
     for path in (
         "/rest/v1/",
@@ -84,10 +98,41 @@ def test_the_public_key_in_the_query_is_no_token(gateway: Gateway) -> None:
 @pytest.mark.threat("T122")
 def test_anonymous_arguments_are_short(gateway: Gateway) -> None:
     url = "/rest/v1/rpc/get_sponsor"
-    assert gateway.http.post(url, headers=KEY, json={"p_referral_code": "x" * 500}).status_code == 413
+    short = gateway.http.post(url, headers=KEY, json={"p_referral_code": "x" * 500})
+    assert short.status_code == 413
+    assert short.json()["message"].endswith("The most is 512 characters without a sign-in.")
     assert gateway.http.post(url, headers=KEY, content=b"x" * 2**20).status_code == 413
     long = gateway.http.get(f"/rest/v1/rpc/get_platform?p_a={'x' * 512}", headers=KEY)
     assert (long.status_code, long.json()["code"]) == (400, "too_complex")
+
+
+@pytest.mark.threat("T122")
+def test_what_a_migration_grants_to_anyone_is_reached(gateway: Gateway) -> None:
+    """As functions/edge says: its methods, its size, and what it was sent."""
+    for path in ("/posts", "/rpc/count_posts"):
+        query = f"?a=eq.{'x' * 4000}"
+        seen = gateway.http.get(f"/rest/v1{path}{query}", headers=KEY).json()
+        assert (seen["path"], seen["method"]) == (f"{path}{query}", "GET")
+        seen = gateway.http.post(f"/rest/v1{path}", headers=KEY, json={"p_a": "x" * 60_000}).json()
+        assert (seen["path"], seen["method"], seen["bytes"]) == (path, "POST", 60_010)
+        assert gateway.http.delete(f"/rest/v1{path}", headers=KEY).status_code == 401
+        long = gateway.http.get(f"/rest/v1{path}?a=eq.{'x' * 4096}", headers=KEY)
+        assert (long.status_code, long.json()["code"]) == (400, "too_complex")
+        large = gateway.http.post(f"/rest/v1{path}", headers=KEY, content=b" " * 65_537)
+        assert (large.status_code, large.json()["code"]) == (413, "payload_too_large")
+    # Not what comes after it, or is spelt as it.
+    for path in ("/posts/x", "/Posts", "/rpc/posts", "/count_posts", "/posts/"):
+        assert gateway.http.get(f"/rest/v1{path}", headers=KEY).status_code == 401, path
+
+
+@pytest.mark.threat("T122")
+def test_while_the_functions_are_away_anyone_reaches_the_products_own_functions(tmp_path: Path) -> None:
+    with running(tmp_path, EDGE_ADDRESS=f"127.0.0.1:{free_port()}") as gateway:
+        closed = gateway.http.get("/rest/v1/posts", headers=KEY)
+        assert (closed.status_code, closed.json()["code"]) == (502, "try_again")
+        assert closed.headers["access-control-allow-origin"] == "*"
+        assert gateway.http.get("/rest/v1/rpc/get_platform", headers=KEY).status_code == 200
+        assert gateway.http.get("/rest/v1/deposits", headers=PERSON).status_code == 200
 
 
 @pytest.mark.threat("T16")
@@ -183,12 +228,39 @@ TOO_MUCH = {
 }
 
 
+# Each names itself.
+LIMITS = (
+    "10 embedded resources.",
+    "50 conditions, of which a list is one.",
+    "100 columns in select, order, columns and on_conflict together.",
+    "199 characters for a column, with its alias and cast.",
+    "50 arrow heads of steps into JSON.",
+    "2,000 characters of keys in a query.",
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "name"),
+    [
+        *zip(
+            LIMITS,
+            ("embedded", "filters", "select", "long name", "steps into JSON", "long path"),
+            strict=True,
+        )
+    ],
+)
+def test_a_limit_names_itself(gateway: Gateway, limit: str, name: str) -> None:
+    message = gateway.http.get(f"/rest/v1/x?{TOO_MUCH[name]}", headers=PERSON).json()["message"]
+    assert message == f"This asks for too much at once. The most is {limit}"
+
+
 @pytest.mark.threat("T122")
 @pytest.mark.parametrize("name", TOO_MUCH)
 def test_a_question_that_asks_too_much_goes_no_further(gateway: Gateway, name: str) -> None:
     for method in ("GET", "PATCH"):
         response = gateway.http.request(method, f"/rest/v1/deposits?{TOO_MUCH[name]}", headers=PERSON)
         assert (response.status_code, response.json()["code"]) == (400, "too_complex")
+        assert response.json()["message"].partition(" is ")[2] in LIMITS
 
 
 TIMES = ",".join(["%222026-01-01T00%3A00%3A00.000+00%3a00%22"] * 60)
@@ -376,7 +448,9 @@ ARGUMENTS = {
     "long": json.dumps({"x" * 501: 1}),
     "before white space": json.dumps({"x" * 501: 1}).replace('":', '"\n\t :'),
     "quoted": json.dumps({'x\\"' * 200: 1}),
-    "nested": json.dumps([{"a" * 50: {"b" * 500: 1}}]),
+    "in a list": json.dumps([{"x" * 501: 1}, {"a": 1}]),
+    "after others": json.dumps({"p_a": [{"b": "c"}] * 99, "p_b": 'a": {"b', "x" * 495: {}, "p_c": 1}),
+    "with brackets": json.dumps({"{" + "x" * 480 + "]": 1, "p_a": "x" * 50}),
 }
 
 
@@ -385,6 +459,34 @@ ARGUMENTS = {
 def test_the_names_of_arguments_are_few_and_short(gateway: Gateway, name: str) -> None:
     response = gateway.http.post("/rest/v1/rpc/x", headers=PERSON, content=ARGUMENTS[name])
     assert (response.status_code, response.json()["code"]) == (400, "too_complex")
+    assert "The most is 500 characters of argument names" in response.json()["message"]
+
+
+LONG_ARGUMENTS = {
+    "texts": {"p_text": 'a": "b\\' * 2000, "p_list": ["x"] * 1000, "p_filters": {"a": [1, {}]}},
+    "1000 objects": {"p_items": [{"description": "{[<|*>]}", "n": n, "tags": ["a"]} for n in range(1000)]},
+    "60 settings": {"p_settings": {f"a_setting_with_a_long_name_{n}": {"[": n} for n in range(60)}},
+    "a list": [{"a": {"b" * 500: n}} for n in range(100)],
+    "long names": {f"p_{'x' * 96}{n}": "y" * 200 for n in range(5)},
+    "deep": {"p_a": json.loads("[" * 15 + "{}" + "]" * 15), "p_b": "x" * 500},
+}
+
+
+@pytest.mark.parametrize("name", LONG_ARGUMENTS)
+def test_what_arguments_say_may_be_long(gateway: Gateway, name: str) -> None:
+    content = json.dumps(LONG_ARGUMENTS[name])
+    seen = gateway.http.post("/rest/v1/rpc/x", headers=PERSON, content=content).json()
+    assert seen["bytes"] == len(content)
+    assert not SCRATCH & set(seen["headers"])
+
+
+@pytest.mark.threat("T122")
+def test_arguments_are_not_endlessly_deep(gateway: Gateway) -> None:
+    for deep in ("[" * 17 + "]" * 17, '{"a":' * 17 + "1" + "}" * 17):
+        content = f'{{"p_a": {deep}, "p_b": "{"x" * 500}"}}'
+        response = gateway.http.post("/rest/v1/rpc/x", headers=PERSON, content=content)
+        assert (response.status_code, response.json()["code"]) == (400, "too_complex")
+        assert response.json()["message"].endswith("The most is arguments of 16 levels.")
 
 
 @pytest.mark.threat("T122")
@@ -395,17 +497,13 @@ def test_names_in_a_query_are_few_and_short_too(gateway: Gateway) -> None:
         assert (response.status_code, response.json()["code"]) == (400, "too_complex"), path
 
 
-def test_what_arguments_say_may_be_long(gateway: Gateway) -> None:
-    content = json.dumps({"p_text": 'a": "b\\' * 2000, "p_list": ["x"] * 1000, "p_filters": {"a": [1, {}]}})
-    seen = gateway.http.post("/rest/v1/rpc/x", headers=PERSON, content=content).json()
-    assert seen["bytes"] == len(content)
-    assert not SCRATCH & set(seen["headers"])
-
-
 @pytest.mark.threat("T122")
 def test_arguments_together_are_at_most_64_kib(gateway: Gateway) -> None:
-    large = gateway.http.post("/rest/v1/rpc/x", headers=PERSON, json={"p_text": "x" * 70_000})
+    most = b'{"p_text":"' + b"x" * 65_523 + b'"}'
+    assert gateway.http.post("/rest/v1/rpc/x", headers=PERSON, content=most).json()["bytes"] == 65_536
+    large = gateway.http.post("/rest/v1/rpc/x", headers=PERSON, content=most + b" ")
     assert (large.status_code, large.json()["code"]) == (413, "payload_too_large")
+    assert large.json()["message"].endswith("The most is 64 kB of arguments.")
     # A row may be longer.
     assert gateway.http.post("/rest/v1/x", headers=PERSON, json={"note": "x" * 200_000}).status_code == 200
 

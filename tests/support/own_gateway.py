@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import threading
 import time
@@ -11,9 +12,12 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 
+from functions.edge.support.anonymous_access import denied
+from launcher.environment import TEMPLATES
 from tests.support.children import ending_with_parent
 from tests.support.ports import free_port
 
@@ -27,13 +31,17 @@ START_SECONDS = 20
 # tests.mutations looks for it: a file that Caddy rejects proves nothing.
 NOT_STARTED = "the gateway did not start"
 HELD_SECONDS = 10
+# What the upstream says that role anon may read, when the gateway asks it as functions/edge.
+OPEN = ("/posts", "/rpc/count_posts")
+# The product's own, which it does not ask for.
+[ANON_FUNCTIONS] = re.findall(r"^ANON_FUNCTIONS=(.*)$", (TEMPLATES / "gateway.env").read_text(), re.MULTILINE)
 
 
 class Echo(BaseHTTPRequestHandler):
     """Echoes the request; like PostgREST and GoTrue it sends CORS headers of its own.
 
     A path that ends with `held` waits until it is released, `down` hangs up, `torn` does so within its
-    response, `denied` reads no body, `idle` keeps the connection.
+    response, `denied` reads no body, `idle` keeps the connection, `refused-as-too-long` is PostgREST's.
     """
 
     protocol_version = "HTTP/1.1"
@@ -43,6 +51,16 @@ class Echo(BaseHTTPRequestHandler):
         """Read the body and repeat the request."""
         self.server.arrived.append(self.path)
         path = self.path.partition("?")[0]
+        if path == "/anonymous-access":
+            self.access()
+            return
+        if self.path.endswith("refused-as-too-long"):
+            self.send_response(400)
+            self.send_header("content-type", "text/plain; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(b"Bad Request")
+            self.close_connection = True
+            return
         if path.endswith("held"):
             self.server.released.wait(HELD_SECONDS)
         if path.endswith("down"):
@@ -62,6 +80,7 @@ class Echo(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(text) + path.endswith("torn")))
         self.send_header("access-control-allow-origin", "https://upstream.example")
         self.send_header("access-control-allow-credentials", "true")
+        self.send_header("content-location", self.path)
         self.send_header("server", "upstream/1.0")
         if not path.endswith("idle"):
             # What is left of a body that was cut off must not be read as the next request.
@@ -69,6 +88,20 @@ class Echo(BaseHTTPRequestHandler):
         self.end_headers()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.wfile.write(text)
+
+    def access(self) -> None:
+        """Say who may go on, in the words of functions/edge."""
+        asked = self.headers["x-forwarded-uri"].partition("?")[0]
+        is_open = asked in OPEN and self.headers["x-forwarded-method"] in ("GET", "POST")
+        text = b"" if is_open else denied(unquote(asked)).body
+        self.send_response(204 if is_open else 401)
+        self.send_header("content-type", "application/json")
+        self.send_header("x-request-id", self.headers["x-request-id"])
+        if not is_open:
+            self.send_header("www-authenticate", "Bearer")
+            self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
 
     def body(self) -> bytes:
         """Read the body, also one in chunks."""
@@ -158,6 +191,7 @@ def running(
         "INTERNAL_BIND": "127.0.0.1",
         "TRUSTED_PROXIES": "",
         "CLIENT_IP_HEADER": "X-Forwarded-For",
+        "ANON_FUNCTIONS": ANON_FUNCTIONS,
         **dict.fromkeys(("POSTGREST_ADDRESS", "AUTH_ADDRESS", "EDGE_ADDRESS", "STORAGE_ADDRESS"), echo),
         "STORAGE_FILES_ADDRESS": f"tcp/{echo}",
         "WEB_ROOT": str(web),

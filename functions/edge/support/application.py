@@ -21,7 +21,7 @@ from functions.edge.support.web_config import Script
 # waits elsewhere.
 DEADLINE_SECONDS = 12
 
-# What is no function: the gateway keeps the first to itself and serves the second to browsers.
+# What is no function: the gateway keeps the first two to itself and serves the third to browsers.
 own = APIRouter()
 
 
@@ -30,6 +30,12 @@ async def check_health(services: SharedServices) -> dict[str, str]:
     """Respond 200 when the database does."""
     await require_database(services.pool)
     return {"status": "ok"}
+
+
+@own.get("/anonymous-access", include_in_schema=False)
+async def check_anonymous_access(request: Request, services: SharedServices) -> Response:
+    """Respond to the gateway whether a request without a person's token may go on to PostgREST."""
+    return await services.anonymous_access.respond(request)
 
 
 @own.get("/config.js", response_class=Script)

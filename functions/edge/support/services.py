@@ -13,6 +13,7 @@ from functions.core.application import Lifespan, serving_database
 from functions.core.database import Pool, make_pool
 from functions.core.tokens import KeySet
 from functions.edge.support.admin_tokens import AdminKey
+from functions.edge.support.anonymous_access import AnonymousAccess
 from functions.edge.support.auth_admin import AuthAdmin
 from functions.edge.support.crypto import Encryptor
 from functions.edge.support.passwords import Passwords
@@ -44,6 +45,7 @@ class Services:
     auth: AuthAdmin
     passwords: Passwords
     web_config: WebConfig
+    anonymous_access: AnonymousAccess
     exports: Semaphore
     downloads: Semaphore
 
@@ -66,6 +68,7 @@ def serving(settings: EdgeSettings) -> Lifespan:
                 auth=AuthAdmin(settings.auth_internal_url, service_key),
                 passwords=Passwords(),
                 web_config=WebConfig(pool, settings.supabase_anon_key),
+                anonymous_access=AnonymousAccess(pool),
                 exports=Semaphore(EXPORTS_AT_ONCE),
                 downloads=Semaphore(DOWNLOADS_AT_ONCE),
             )

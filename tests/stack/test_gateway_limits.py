@@ -69,13 +69,20 @@ def test_a_filter_of_1300_ids_fits_however_it_is_written(gateway: Gateway) -> No
 
 
 @pytest.mark.threat("T126")
-@pytest.mark.parametrize("path", [f"x?id=eq.{'x' * 50_000}", "posts?refused-as-too-long"])
+@pytest.mark.parametrize("path", [f"x?id=eq.{'x' * 50_000}", "x?too-long"], ids=["here", "there"])
 def test_an_address_that_postgrest_does_not_take_is_too_long_in_words(gateway: Gateway, path: str) -> None:
     """It says so itself where other headers fill the rest: the only response of its that is no JSON."""
-    response = gateway.http.get(f"/rest/v1/{path}", headers=PERSON)
-    assert (response.status_code, response.json()["code"]) == (414, "uri_too_long")
-    assert "at most 50,000 characters" in response.json()["message"]
-    assert response.headers["access-control-allow-origin"] == "*"
+    for method, body in (("GET", b""), ("POST", b"x" * 9000)):
+        response = gateway.http.request(method, f"/rest/v1/{path}", headers=PERSON, content=body)
+        assert (response.status_code, response.json()["code"]) == (414, "uri_too_long")
+        assert "at most 50,000 characters" in response.json()["message"]
+        assert response.headers["access-control-allow-origin"] == "*"
+
+
+def test_other_responses_of_postgrest_are_passed_on(gateway: Gateway) -> None:
+    for query, status in (("wrong", 400), ("text", 200)):
+        response = gateway.http.get(f"/rest/v1/x?{query}", headers=PERSON)
+        assert (response.status_code, response.text) == (status, '"said"')
 
 
 @pytest.mark.threat("T126")

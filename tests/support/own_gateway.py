@@ -33,6 +33,12 @@ NOT_STARTED = "the gateway did not start"
 HELD_SECONDS = 10
 # What the upstream says that role anon may read, when the gateway asks it as functions/edge.
 OPEN = ("/posts", "/rpc/count_posts")
+# By query: only the first is PostgREST's response to more than it reads.
+SAID = {
+    "too-long": (400, "text/plain; charset=utf-8"),
+    "wrong": (400, "application/json; charset=utf-8"),
+    "text": (200, "text/plain; charset=utf-8"),
+}
 # The product's own, which it does not ask for.
 [ANON_FUNCTIONS] = re.findall(r"^ANON_FUNCTIONS=(.*)$", (TEMPLATES / "gateway.env").read_text(), re.MULTILINE)
 
@@ -41,7 +47,7 @@ class Echo(BaseHTTPRequestHandler):
     """Echoes the request; like PostgREST and GoTrue it sends CORS headers of its own.
 
     A path that ends with `held` waits until it is released, `down` hangs up, `torn` does so within its
-    response, `denied` reads no body, `idle` keeps the connection, `refused-as-too-long` is PostgREST's.
+    response, `denied` reads no body, `idle` keeps the connection.
     """
 
     protocol_version = "HTTP/1.1"
@@ -54,11 +60,11 @@ class Echo(BaseHTTPRequestHandler):
         if path == "/anonymous-access":
             self.access()
             return
-        if self.path.endswith("refused-as-too-long"):
-            self.send_response(400)
-            self.send_header("content-type", "text/plain; charset=utf-8")
+        if said := SAID.get(self.path.partition("?")[2]):
+            self.send_response(said[0])
+            self.send_header("content-type", said[1])
             self.end_headers()
-            self.wfile.write(b"Bad Request")
+            self.wfile.write(b'"said"')
             self.close_connection = True
             return
         if path.endswith("held"):

@@ -79,6 +79,6 @@ test('a link is sent again to the address that was not confirmed, and too soon i
   const resend = page.getByRole('button', { name: 'Resend' })
   const [request] = await Promise.all([page.waitForRequest(/\/auth\/v1\/resend/), resend.click()])
   expect(request.postDataJSON()).toMatchObject({ email: person.email })
-  await expect(page.getByText(/Again in \d+ s/)).toBeVisible()
+  await expect(page.getByRole('button', { name: /^Resend in \d+ s$/ })).toBeVisible()
   await expect(page.getByText('The email could not be sent.')).toHaveCount(0)
 })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Page } from '@playwright/test'
+import { violations } from '../accessibility'
 import { untilAlive } from '../alive'
 import { mailTo, openLink } from '../mail'
 import { need } from '../stack'
@@ -80,6 +81,9 @@ test('sign-up says what is wrong where it can be mended, and keeps the input', a
   await expect(page.getByLabel('Referral code')).toBeFocused()
 })
 
+const waitingFor = (page: Page, email: string) =>
+  page.getByText(`We sent a link and a six-digit code to ${email}`)
+
 async function fill(page: Page, person: ReturnType<typeof newcomer>) {
   await page.getByLabel('Full name').fill(person.name)
   await page.getByLabel('Username').fill(person.username)
@@ -118,7 +122,7 @@ test('a mistyped code before the right link is no dead end, and is kept nowhere'
   await expect(card(page)).toBeVisible()
   await fill(page, person)
   await create(page)
-  await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
+  await expect(waitingFor(page, person.email)).toBeVisible()
 })
 
 test('of two links only the one that exists counts, in either order', async ({ page }) => {
@@ -166,7 +170,7 @@ test('two sponsors that exist are a question, and a refused submit says so besid
   await expect(page.getByText('@ingrid_a')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Use another code' })).toBeFocused()
   await create(page)
-  await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
+  await expect(waitingFor(page, person.email)).toBeVisible()
 })
 
 test('what is typed survives a reload, leaving asks, and a blank around the username is no error', async ({
@@ -196,38 +200,106 @@ test('what is typed survives a reload, leaving asks, and a blank around the user
   await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('checkbox').check()
   await create(page)
-  await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
+  await expect(waitingFor(page, person.email)).toBeVisible()
   expect((await mailTo(person.email, /confirm/i)).html).toContain(person.username)
   expect(await page.evaluate(() => sessionStorage.getItem('sign-up-draft'))).toBeNull()
 })
 
-test('a mistyped address is corrected without typing the rest again', async ({ page }) => {
-  const person = newcomer()
+/** A visitor who has just created this account. */
+async function signUp(page: Page, person: ReturnType<typeof newcomer>) {
   await page.goto(`/sign-up?ref=${need('DEMO_REFERRAL_CODE')}`)
-  await expect(page.getByText('Your sponsor. This cannot be changed later.')).toBeVisible()
-  await page.getByLabel('Full name').fill(person.name)
-  await page.getByLabel('Username').fill(person.username)
-  await page.getByLabel('Email').fill(`x.${person.email}`)
-  await page.getByLabel('Password', { exact: true }).fill(password)
-  await page.getByRole('checkbox').check()
-  await page.getByRole('button', { name: 'Create account' }).click()
-  await page.getByRole('button', { name: 'Change the email address' }).click()
+  await expect(card(page)).toBeVisible()
+  await fill(page, person)
+  await create(page)
+  await expect(waitingFor(page, person.email)).toBeVisible()
+}
 
-  await expect(page.getByLabel('Email')).toBeFocused()
-  await expect(page.getByLabel('Full name')).toHaveValue(person.name)
-  await expect(page.getByLabel('Username')).toHaveValue(person.username)
-  await expect(page.getByLabel('Email')).toHaveValue(`x.${person.email}`)
-  await expect(page.getByLabel('Password', { exact: true })).toHaveValue('')
+const digits = (page: Page) => page.getByLabel('Six-digit code')
+
+async function codeTo(email: string): Promise<string> {
+  return /\b\d{6}\b/.exec((await mailTo(email, /confirm/i)).text)?.[0] ?? ''
+}
+
+test('a mistyped address is corrected in its place, with the answers that were given', async ({ page }) => {
+  const person = newcomer()
+  await signUp(page, { ...person, email: `x.${person.email}` })
+  await page.getByRole('button', { name: 'Change address' }).click()
+  const form = page.getByRole('form', { name: 'Change address' })
+  await expect(form.getByLabel('New email address')).toBeFocused()
   await expect(
-    page.getByText(`${person.username} is reserved for x.${person.email} for 24 hours.`),
+    form.getByText(`${person.username} is reserved for x.${person.email} for 24 hours.`),
   ).toBeVisible()
-  await page.getByLabel('Username').fill(`${person.username}_b`)
-  await page.getByLabel('Email').fill(person.email)
-  await page.getByLabel('Password', { exact: true }).fill(password)
-  await page.getByRole('checkbox').check()
-  await page.getByRole('button', { name: 'Create account' }).click()
-  await expect(page.getByText(`We sent a link to ${person.email}.`)).toBeVisible()
+  await form.getByLabel('New email address').fill(person.email)
+  await form.getByLabel('Username').fill(person.username)
+  await form.getByRole('button', { name: 'Send to this address' }).click()
+  await expect(form.getByText('Username already exists. Please choose a different username.')).toBeVisible()
+  await form.getByLabel('Username').fill(`${person.username}_b`)
+  // The password is asked for again only where the page was loaded anew.
+  await expect(form.getByLabel('Password', { exact: true })).toHaveCount(0)
+  await form.getByRole('button', { name: 'Send to this address' }).click()
+  await expect(waitingFor(page, person.email)).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Check your email' })).toBeFocused()
   expect((await mailTo(person.email, /confirm/i)).html).toContain(`${person.username}_b`)
+
+  await page.reload()
+  await page.getByRole('button', { name: 'Change address' }).click()
+  await expect(form.getByLabel('Password', { exact: true })).toHaveValue('')
+  expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage }))).not.toContain(password)
+})
+
+test('the six digits of the email sign in, pasted with a blank too; wrong ones say so', async ({ page }) => {
+  const person = newcomer()
+  await signUp(page, person)
+  const right = await codeTo(person.email)
+  const wrong = right === '000000' ? '000001' : '000000'
+  await page.route('**/auth/v1/verify', (route) => route.abort(), { times: 1 })
+  await digits(page).fill(wrong)
+  await expect(page.getByText(/^We couldn’t reach the server\./)).toBeVisible()
+  await page.getByRole('button', { name: 'Retry' }).click()
+  const text = 'That code did not match. Use the code from the newest email.'
+  await expect(page.getByRole('alert').filter({ hasText: text })).toBeVisible()
+  await expect(digits(page)).toHaveAccessibleDescription(new RegExp(text))
+  await expect(digits(page)).toHaveAttribute('aria-invalid', 'true')
+  expect(await violations(page)).toEqual([])
+
+  // The next code is typed over the wrong one.
+  await digits(page).focus()
+  await page.keyboard.insertText(`${right.slice(0, 3)} ${right.slice(3)}`)
+  await expect(page.getByText('Opening your dashboard.')).toBeVisible()
+  await expect(page).toHaveURL('/dashboard')
+  await expect(page.getByText('Email confirmed')).toBeVisible()
+})
+
+test('the page that waits goes on when another tab opens the link, and elsewhere asks for the password', async ({
+  page,
+  browser,
+}) => {
+  const person = newcomer()
+  await signUp(page, person)
+  await page.getByRole('button', { name: 'I opened the link somewhere else' }).click()
+  await expect(page.getByRole('heading', { name: 'Email confirmed. Sign in to continue.' })).toBeVisible()
+  await expect(page.getByLabel('Email')).toHaveValue(person.email)
+  await expect(page.getByLabel('Password', { exact: true })).toBeFocused()
+  await page.getByRole('button', { name: 'Enter the code instead' }).click()
+  await expect(digits(page)).toBeVisible()
+
+  const tab = await page.context().newPage()
+  await openLink(tab, await mailTo(person.email, /confirm/i))
+  await expect(tab.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
+  await page.bringToFront()
+  await expect(page).toHaveURL('/dashboard')
+
+  const other = newcomer()
+  const phone = await (await browser.newContext()).newPage()
+  await signUp(phone, other)
+  const mailApp = await (await browser.newContext()).newPage()
+  await openLink(mailApp, await mailTo(other.email, /confirm/i))
+  await phone.getByRole('button', { name: 'I opened the link somewhere else' }).click()
+  await phone.getByLabel('Password', { exact: true }).fill(password)
+  await phone.locator('main').getByRole('button', { name: 'Sign in' }).click()
+  await expect(phone).toHaveURL('/dashboard')
+  await phone.context().close()
+  await mailApp.context().close()
 })
 
 test('a double press creates one account, and what comes next survives until somebody is signed in', async ({
@@ -247,10 +319,9 @@ test('a double press creates one account, and what comes next survives until som
   await expect(page.getByText('Failed to create account')).toHaveCount(0)
   expect(sent).toHaveLength(1)
   // One was sent just now.
-  await expect(page.getByRole('button', { name: 'Resend' })).toBeDisabled()
-  await expect(page.getByText(/Again in \d+ s/)).toBeVisible()
+  await expect(page.getByRole('button', { name: /^Resend in \d+ s$/ })).toBeDisabled()
 
-  const waiting = page.getByText(`We sent a link to ${person.email}.`)
+  const waiting = waitingFor(page, person.email)
   await page.reload()
   await expect(waiting).toBeVisible()
   await page.goto('/risk')
@@ -260,7 +331,7 @@ test('a double press creates one account, and what comes next survives until som
   await openLink(page, await mailTo(person.email, /confirm/i))
   await expect(page.getByRole('heading', { name: 'Your Command Center' })).toBeVisible()
   await page.goto('/sign-up')
-  await expect(page.getByRole('heading', { name: 'Create your account' })).toBeVisible()
+  await expect(page.getByText(`You are signed in as ${person.email}.`)).toBeVisible()
   expect(await page.evaluate(() => sessionStorage.getItem('created-account'))).toBeNull()
 })
 

@@ -1,11 +1,7 @@
 import { useState } from 'react'
-import { Field } from '@/components/field'
+import { CodeInput, codeLength } from '@/components/code-input'
 import { Button } from '@/components/ui/button'
-import { Input } from '@/components/ui/input'
 import { codeRefusal } from '@/lib/code-refusal'
-import { Refusal } from '@/lib/errors'
-
-const digits = 6
 
 interface CodeFormProps {
   confirmLabel: string
@@ -22,7 +18,7 @@ export function CodeForm({ confirmLabel, destructive = false, onCode, onCancel }
   const [problem, setProblem] = useState<string | null>(null)
 
   async function send() {
-    if (code.length !== digits) {
+    if (code.length !== codeLength) {
       setProblem('Enter the six digits that your device shows now.')
       return
     }
@@ -32,7 +28,6 @@ export function CodeForm({ confirmLabel, destructive = false, onCode, onCancel }
       await onCode(code)
     } catch (error) {
       setProblem(codeRefusal(error))
-      if (error instanceof Refusal && error.speaks) setCode('')
     } finally {
       setBusy(false)
     }
@@ -47,21 +42,14 @@ export function CodeForm({ confirmLabel, destructive = false, onCode, onCancel }
         void send()
       }}
     >
-      <Field label="Six-digit code" error={problem}>
-        {(control) => (
-          <Input
-            {...control}
-            inputMode="numeric"
-            autoComplete="one-time-code"
-            className="tabular max-w-44 font-mono text-section tracking-[0.3em] md:text-section"
-            value={code}
-            onChange={(event) => {
-              setProblem(null)
-              setCode(event.target.value.replaceAll(/\D/g, '').slice(0, digits))
-            }}
-          />
-        )}
-      </Field>
+      <CodeInput
+        value={code}
+        error={problem}
+        onChange={(next) => {
+          setProblem(null)
+          setCode(next)
+        }}
+      />
       <div className="flex flex-wrap gap-3">
         <Button type="submit" variant={destructive ? 'destructive' : 'default'} busy={busy && 'Checking...'}>
           {confirmLabel}

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { Button } from '@/components/ui/button'
+import { cn } from '@/lib/cn'
 import { Refusal } from '@/lib/errors'
 
 const pause = 60
@@ -52,12 +53,14 @@ export function ResendButton({ label, sentAt, onSend }: ResendButtonProps) {
         aria-disabled={left > 0}
         onClick={() => void send()}
       >
-        {label}
+        {left > 0 ? `${label} in ${left} s` : label}
       </Button>
-      <span role="status" className={said?.failed ? 'text-destructive' : 'text-muted-foreground'}>
+      <span
+        role="status"
+        className={cn('empty:hidden', said?.failed ? 'text-destructive' : 'text-muted-foreground')}
+      >
         {said?.text}
       </span>
-      {left > 0 ? <span className="tabular text-muted-foreground">Again in {left} s</span> : null}
     </div>
   )
 }

@@ -55,6 +55,8 @@ const merge = createTailwindMerge(() => ({
     'border-l': [{ 'border-l': ['', any] }],
     'border-style': [{ border: ['solid', 'dashed'] }],
     'border-color': [{ border: [any] }],
+    outline: [{ outline: ['', '2'] }],
+    'outline-offset': [{ 'outline-offset': [any] }],
     whitespace: [{ whitespace: [any] }],
     font: [{ font: ['normal', 'medium', 'semibold'] }],
     'font-size': [{ text: [...fontSizes] }],

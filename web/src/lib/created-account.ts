@@ -7,6 +7,8 @@ const lifetime = 24 * 3_600_000
 
 /** What a sign-up leaves behind for the next one: everything but the password and the confirmation. */
 export interface CreatedAccount {
+  /** The sponsor. */
+  referrerId: string
   displayName: string
   username: string
   email: string

@@ -1,6 +1,6 @@
 import type { Session } from '@supabase/supabase-js'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { endRecovery, linkTypeOf, takeLink } from './link-session'
+import { byRefreshToken, endRecovery, linkTypeOf, takeLink } from './link-session'
 import type { Client } from './supabase'
 
 let sessions = 0
@@ -28,8 +28,8 @@ function linkOpener(session: Session | null) {
   return { open: () => Promise.resolve({ auth, from } as unknown as Client), signOut }
 }
 
-const link = { refreshToken: 'r', type: 'magiclink' }
-const recovery = { refreshToken: 'r', type: 'recovery' }
+const link = { type: 'magiclink', address: '/deposit', open: byRefreshToken('r') }
+const recovery = { ...link, type: 'recovery' }
 
 describe('takeLink', () => {
   it('signs in where nobody is', async () => {
@@ -47,6 +47,7 @@ describe('takeLink', () => {
   it('offers another account by name and replaces nothing', async () => {
     const page = pageClient(sessionOf('mara', 'password'))
     const offer = await takeLink(page.client, link, linkOpener(sessionOf('leo')).open)
+    expect(offer?.address).toBe('/deposit')
     expect(offer?.account).toEqual({
       userId: 'leo',
       displayName: 'Leo Marin',
@@ -111,7 +112,7 @@ describe('linkTypeOf', () => {
 
   it('knows other links, and a recovery with a code', async () => {
     const session = sessionOf('mara')
-    await takeLink(pageClient(null).client, { refreshToken: 'r', type: 'signup' }, linkOpener(session).open)
+    await takeLink(pageClient(null).client, { ...link, type: 'signup' }, linkOpener(session).open)
     expect(linkTypeOf(session)).toBe('signup')
     expect(linkTypeOf(sessionOf('mara', 'recovery'))).toBe('recovery')
     expect(linkTypeOf({ access_token: 'unreadable' })).toBeNull()

@@ -5,8 +5,24 @@ import { Store } from './store'
 import { storedInTab } from './stored'
 import { linkClient, type Client } from './supabase'
 
+/** A link, or a code, of an email. */
+interface MailKey {
+  type: string | null
+  /** The page that it leads to. */
+  address: string
+  /** Exchanges it, apart from the page's own client. Null when it is worth nothing. */
+  open: (apart: Client) => Promise<Session | null>
+}
+
+/** Exchanges the refresh token that a link brought, which alone says whose it is. */
+export function byRefreshToken(refreshToken: string): MailKey['open'] {
+  return async (apart) => (await apart.auth.refreshSession({ refresh_token: refreshToken })).data.session
+}
+
 /** A session that a link brought while another account is signed in; it waits for the person's word. */
 export interface LinkOffer {
+  /** The page that the link leads to. */
+  address: string
   account: Account & { email: string | null }
   /** Signs in, unless somebody else than `asked` is signed in by now; then it is to be asked anew. */
   accept: (asked: string | null) => Promise<boolean>
@@ -53,17 +69,16 @@ async function namesOf(client: Client, userId: string): Promise<Account> {
 }
 
 /**
- * Takes the session that a link brought. Whose it is says the refresh token, exchanged apart from the page's own
- * client. It becomes the page's session where nobody or the same account is signed in; otherwise it is offered.
+ * Takes the session that a link or a code opens. It becomes the page's session where nobody or the same account is
+ * signed in; otherwise it is offered.
  */
 export async function takeLink(
   client: Client,
-  link: { refreshToken: string; type: string | null },
+  link: MailKey,
   openClient: () => Promise<Client> = linkClient,
 ): Promise<LinkOffer | null> {
   const apart = await openClient()
-  const { data: brought } = await apart.auth.refreshSession({ refresh_token: link.refreshToken })
-  const session = brought.session
+  const session = await link.open(apart)
   if (!session) return null
 
   async function become(): Promise<void> {
@@ -84,6 +99,7 @@ export async function takeLink(
     return null
   }
   return {
+    address: link.address,
     account: { ...(await namesOf(apart, session.user.id)), email: session.user.email ?? null },
     accept: async (asked) => {
       if ((await holder()) !== asked) return false

@@ -1,10 +1,11 @@
 import type { AuthChangeEvent, Session } from '@supabase/supabase-js'
-import { arrival } from './arrival'
+import { arrival, arrivedAt } from './arrival'
 import { claimsOf } from './claims'
 import { readConfig } from './config'
 import { createdAccount } from './created-account'
 import { discardDrafts } from './draft'
-import { endRecovery, linkOffer, linkTypeOf, takeLink } from './link-session'
+import { byRefreshToken, endRecovery, linkOffer, linkTypeOf, takeLink } from './link-session'
+import { sessionEnd } from './session-end'
 import { Store } from './store'
 import { stored } from './stored'
 import { memberClient, type Client } from './supabase'
@@ -54,7 +55,8 @@ async function receive(client: Client): Promise<void> {
   const { refreshToken, linkType } = arrival
   if (!refreshToken) return
   try {
-    linkOffer.set(await takeLink(client, { refreshToken, type: linkType }))
+    const open = byRefreshToken(refreshToken)
+    linkOffer.set(await takeLink(client, { type: linkType, address: arrivedAt, open }))
   } catch (error) {
     console.error(error)
   }
@@ -171,6 +173,22 @@ export const memberSession = {
   },
 
   /** Drops the session of this browser even when the server could not be told. */
+  /** Looks whether somebody signed in in another tab, whose word may have been missed while this one slept. */
+  async look(): Promise<void> {
+    await this.start()
+    if (store.get().status !== 'none' || !storedUserId()) return
+    const { data } = await (await memberClient()).auth.getSession()
+    if (data.session) follow('SIGNED_IN', data.session)
+  },
+
+  /** Takes the session that a code of an email opens. False where the person is asked first. */
+  async take(key: Parameters<typeof takeLink>[1]): Promise<boolean> {
+    await this.start()
+    const offer = await takeLink(await memberClient(), key)
+    linkOffer.set(offer)
+    return offer === null
+  },
+
   forget(): void {
     stored.remove(storageKey())
     store.set({ ...nobody, ...saidOnLeaving(store.get()) })

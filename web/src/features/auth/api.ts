@@ -103,6 +103,23 @@ export async function openMailLink(type: LinkKind, tokenHash: string, page: stri
 }
 
 /** Sends the sign-up confirmation again. */
+interface MailCode {
+  type: 'signup' | 'recovery'
+  email: string
+  code: string
+  /** The page that is next. */
+  address: string
+}
+
+/** Signs in with the six digits of an email. False where somebody else is signed in, and is asked first. */
+export function openMailCode({ type, email, code, address }: MailCode): Promise<boolean> {
+  return memberSession.take({
+    type,
+    address,
+    open: async (apart) => ok(await apart.auth.verifyOtp({ type, email, token: code })).session,
+  })
+}
+
 export async function resendConfirmation(email: string): Promise<void> {
   const client = await memberClient()
   ok(

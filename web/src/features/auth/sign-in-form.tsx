@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Link } from 'react-router'
 import { ErrorLine } from '@/components/field'
 import { ErrorSummary, PasswordField, TextField, useAppForm } from '@/components/form'
@@ -31,14 +31,19 @@ const sentences: Record<Exclude<Problem, 'unconfirmed'>, string> = {
 interface SignInFormProps {
   /** Whose sign-in it most likely is. */
   email?: string | null
+  /** It is theirs for sure: the account was created here just now. */
+  isNew?: boolean
   onSignedIn: () => Promise<void>
 }
 
 /** E-mail and password, on the sign-in page and over a page whose session ended. */
-export function SignInForm({ email, onSignedIn }: SignInFormProps) {
+export function SignInForm({ email, isNew = false, onSignedIn }: SignInFormProps) {
   const form = useAppForm<SignInValues>(schema, { email: email ?? '', password: '' })
   const [problem, setProblem] = useState<Problem | null>(null)
   const [unconfirmed, setUnconfirmed] = useState('')
+  useEffect(() => {
+    if (isNew) form.setFocus('password')
+  }, [form, isNew])
 
   async function submit(values: SignInValues): Promise<void> {
     setProblem(null)
@@ -62,8 +67,22 @@ export function SignInForm({ email, onSignedIn }: SignInFormProps) {
       onSubmit={(event) => void form.handleSubmit(submit)(event)}
     >
       <ErrorSummary form={form} />
-      <TextField form={form} name="email" label="Email" type="email" autoComplete="email" inputMode="email" />
-      <PasswordField form={form} name="password" label="Password" autoComplete="current-password" />
+      <TextField
+        form={form}
+        name="email"
+        label="Email"
+        type="email"
+        autoComplete="email"
+        inputMode="email"
+        readOnly={isNew}
+      />
+      <PasswordField
+        form={form}
+        name="password"
+        label="Password"
+        hint={isNew ? 'The one you chose a moment ago.' : undefined}
+        autoComplete="current-password"
+      />
       <div role="alert" className="empty:hidden">
         {problem && problem !== 'unconfirmed' ? <ErrorLine>{sentences[problem]}</ErrorLine> : null}
         {problem === 'unconfirmed' ? (

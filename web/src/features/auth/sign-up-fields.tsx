@@ -41,14 +41,14 @@ function UsernameNote({ state }: { state: UsernameState }): ReactNode {
   return notes[state]
 }
 
-export function UsernameField({ form }: { form: SignUpForm }) {
+export function UsernameField({ form, hint }: { form: SignUpForm; hint?: string }) {
   const state = useUsernameCheck(useWatch({ control: form.control, name: 'username' }).trim())
   return (
     <TextField
       form={form}
       name="username"
       label="Username"
-      hint="3 to 30 letters, digits or underscores."
+      hint={hint ?? '3 to 30 letters, digits or underscores.'}
       note={fieldError(form, 'username') ? null : <UsernameNote state={state} />}
       error={state === 'taken' ? <span role="alert">{usernameTaken}</span> : null}
       autoComplete="username"

@@ -1,17 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Field } from '@/components/field'
+import { CodeInput, codeLength } from '@/components/code-input'
 import { Notice } from '@/components/notice'
 import { SupportLink } from '@/components/support-link'
 import { Button } from '@/components/ui/button'
-import { Input } from '@/components/ui/input'
 import { codeRefusal } from '@/lib/code-refusal'
-import { Refusal } from '@/lib/errors'
 import { memberSession } from '@/lib/session'
 import { AuthPage } from './layout'
 import { factorsQuery, verifyCode } from './api'
-
-const digits = 6
 
 interface TotpStepProps {
   /** The code was right; the session is a full one now. */
@@ -40,7 +36,7 @@ export function TotpForm({ onVerified }: TotpStepProps) {
 
   async function send(typed: string): Promise<void> {
     if (sending) return
-    if (typed.length !== digits) {
+    if (typed.length !== codeLength) {
       setProblem('Enter the six digits that your device shows now.')
       return
     }
@@ -55,17 +51,15 @@ export function TotpForm({ onVerified }: TotpStepProps) {
     } catch (error) {
       console.error(error)
       setProblem(codeRefusal(error))
-      if (error instanceof Refusal && error.speaks) setCode('')
     } finally {
       setSending(false)
     }
   }
 
-  function type(text: string): void {
-    const next = text.replace(/\D/g, '').slice(0, digits)
+  function type(next: string): void {
     setCode(next)
     setProblem(null)
-    if (next.length === digits) void send(next)
+    if (next.length === codeLength) void send(next)
   }
 
   return (
@@ -79,7 +73,7 @@ export function TotpForm({ onVerified }: TotpStepProps) {
               variant="outline"
               size="compact"
               busy={factors.isFetching && 'Loading'}
-              onClick={() => void (code.length === digits ? send(code) : factors.refetch())}
+              onClick={() => void (code.length === codeLength ? send(code) : factors.refetch())}
             >
               Retry
             </Button>
@@ -96,25 +90,13 @@ export function TotpForm({ onVerified }: TotpStepProps) {
           void send(code)
         }}
       >
-        <Field
-          label="Six-digit code"
+        <CodeInput
+          value={code}
           hint={device ? `Open your authenticator app for ${device.name}.` : 'Open your authenticator app.'}
           error={factors.isError ? null : problem}
-        >
-          {(control) => (
-            <Input
-              {...control}
-              // The person came here to type this and nothing else.
-              // eslint-disable-next-line jsx-a11y/no-autofocus
-              autoFocus
-              inputMode="numeric"
-              autoComplete="one-time-code"
-              value={code}
-              onChange={(event) => type(event.target.value)}
-              className="tabular font-mono text-section tracking-[0.3em] md:text-section"
-            />
-          )}
-        </Field>
+          takesFocus
+          onChange={type}
+        />
         <Button type="submit" size="wide" busy={sending && 'Checking...'}>
           Sign in
         </Button>

@@ -176,13 +176,43 @@ export async function createEarner(prefix: string, more: NewMember = {}): Promis
   return [person, account]
 }
 
+/** A session that a link of an email opened: for what needs the password it is as good as an old one. */
+async function linkSession(email: string): Promise<object> {
+  const key = need('SUPABASE_SERVICE_ROLE_KEY')
+  const post = async <Body>(path: string, body: object): Promise<Body> => {
+    const response = await fetch(`${origin}/auth/v1/${path}`, {
+      method: 'POST',
+      headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as Body
+  }
+  const type = 'magiclink'
+  const link = await post<{ hashed_token: string }>('admin/generate_link', { type, email })
+  return post('verify', { type, token_hash: link.hashed_token })
+}
+
+/** A page of this member's whose sign-in is no fresh proof. */
+export async function openUnproved(browser: Browser, person: Person): Promise<Page> {
+  return (await memberBrowser(browser, person, {}, await linkSession(person.email))).newPage()
+}
+
+/** Gives the password where the page asks for it again. */
+export async function provePassword(page: Page, password: string): Promise<void> {
+  const proof = page.getByRole('dialog', { name: 'Confirm that it’s you' })
+  await proof.getByLabel('Your password').fill(password)
+  await proof.getByRole('button', { name: 'Continue' }).click()
+}
+
 /** A browser in which this member is signed in. */
 export async function memberBrowser(
   browser: Browser,
   person: Pick<Person, 'email' | 'password'>,
   options: BrowserContextOptions = {},
+  given?: object,
 ): Promise<BrowserContext> {
-  const session = await memberSession(person.email, person.password)
+  const session = given ?? (await memberSession(person.email, person.password))
   const context = await browser.newContext({
     baseURL: origin,
     locale: 'en-GB',

@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react'
-import { arrivedAt } from '@/lib/arrival'
 import { linkOffer } from '@/lib/link-session'
+import { proofRequest } from '@/lib/proof'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { toasts, type Toast } from '@/lib/toast-queue'
@@ -13,6 +13,14 @@ const LinkQuestion = lazy(() =>
   import('@/features/auth/link-question').catch((error: unknown) => {
     console.error(error)
     return { default: () => null }
+  }),
+)
+
+// Without it the act would wait for ever.
+const ProofQuestion = lazy(() =>
+  import('@/features/auth/proof-question').catch((error: unknown) => {
+    proofRequest.get()?.cancel()
+    throw error
   }),
 )
 
@@ -39,13 +47,24 @@ function Messages() {
   )
 }
 
-/** On whatever page the link led to, which may have led on to another one meanwhile. */
+/** On whatever page is open, which may not be the one that the link leads to any more. */
 function OpenQuestion({ onContinue }: { onContinue: (address: string) => void }) {
   const offer = useStore(linkOffer)
   if (!offer) return null
   return (
     <Suspense>
-      <LinkQuestion offer={offer} onContinue={() => onContinue(arrivedAt)} />
+      <LinkQuestion offer={offer} onContinue={() => onContinue(offer.address)} />
+    </Suspense>
+  )
+}
+
+/** Over whatever page needs the proof. */
+function OpenProof() {
+  const request = useStore(proofRequest)
+  if (!request) return null
+  return (
+    <Suspense>
+      <ProofQuestion request={request} />
     </Suspense>
   )
 }
@@ -62,6 +81,7 @@ export function App({ pages, onOpen }: AppProps) {
     <QueryClientProvider client={queryClient}>
       {pages}
       <OpenQuestion onContinue={onOpen} />
+      <OpenProof />
       <Messages />
     </QueryClientProvider>
   )

@@ -30,13 +30,15 @@ export function memberClient(): Promise<Client> {
 /** A client of its own that keeps nothing, for a session that is not the page's. */
 export async function linkClient(): Promise<Client> {
   const { createClient } = await import('@supabase/supabase-js')
+let apart = 0
+
   const { supabaseUrl, supabaseKey } = readConfig()
   return createClient<Database>(supabaseUrl, supabaseKey, {
     auth: {
       persistSession: false,
       autoRefreshToken: false,
       detectSessionInUrl: false,
-      storageKey: 'link-session',
+      storageKey: `link-session-${(apart += 1)}`,
     },
   })
 }

@@ -76,8 +76,8 @@ export default function SettingsPage() {
         </div>
         <PageContents entries={sections.map(({ id, title }) => ({ id, title, state: states[id] }))}>
           <p className="text-compact text-muted-foreground">
-            After a change of wallet, email or password, or the removal of a device, withdrawals can be
-            requested but are not approved for 24 hours.
+            After a change of wallet, email or password, and after a device is added or removed, withdrawals
+            can be requested but are not approved for 24 hours.
           </p>
         </PageContents>
       </div>

@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import type { AuthError } from '@supabase/supabase-js'
 import { toRefusal, unwrap } from '@/lib/errors'
 import { paths } from '@/lib/paths'
+import { withProof } from '@/lib/proof'
 import { memberSession } from '@/lib/session'
 import { linkClient, memberClient } from '@/lib/supabase'
 import type { LinkKind } from './confirm-link'
@@ -102,7 +103,6 @@ export async function openMailLink(type: LinkKind, tokenHash: string, page: stri
   return `${page}#${new URLSearchParams(outcome)}`
 }
 
-/** Sends the sign-up confirmation again. */
 interface MailCode {
   type: 'signup' | 'recovery'
   email: string
@@ -120,6 +120,7 @@ export function openMailCode({ type, email, code, address }: MailCode): Promise<
   })
 }
 
+/** Sends the sign-up confirmation again. */
 export async function resendConfirmation(email: string): Promise<void> {
   const client = await memberClient()
   ok(
@@ -138,20 +139,29 @@ export async function requestPasswordReset(email: string): Promise<void> {
 
 /** Sets the password of a session that a recovery link opened, then ends every other sign-in. */
 export async function setNewPassword(password: string): Promise<void> {
-  const client = await memberClient()
-  ok(await client.auth.updateUser({ password }))
-  await client.auth.signOut({ scope: 'others' })
+  await withProof(async (client) => {
+    ok(await client.auth.updateUser({ password }))
+    await client.auth.signOut({ scope: 'others' })
+  }, true)
 }
+
+/** How long the code of a new device counts only with the password. */
+const newFor = 24 * 3_600_000
 
 interface Factor {
   id: string
   name: string
+  isNew: boolean
 }
 
 async function fetchFactors(): Promise<Factor[]> {
   const client = await memberClient()
   const data = ok(await client.auth.mfa.listFactors())
-  return data.totp.map((factor) => ({ id: factor.id, name: factor.friendly_name ?? 'Device' }))
+  return data.totp.map((factor) => ({
+    id: factor.id,
+    name: factor.friendly_name ?? 'Device',
+    isNew: Date.now() - Date.parse(factor.updated_at) < newFor,
+  }))
 }
 
 export const factorsQuery = queryOptions({ queryKey: ['factors'], queryFn: fetchFactors, staleTime: 0 })

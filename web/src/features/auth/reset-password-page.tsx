@@ -5,8 +5,9 @@ import { ErrorLine } from '@/components/field'
 import { ErrorSummary, PasswordField, useAppForm } from '@/components/form'
 import { Button } from '@/components/ui/button'
 import { isEasyToGuess, tooEasy } from '@/lib/easy-password'
-import { errorText, unreachableText } from '@/lib/errors'
+import { errorText, hasCode, unreachableText } from '@/lib/errors'
 import { paths } from '@/lib/paths'
+import { isCancelled } from '@/lib/proof'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { toasts } from '@/lib/toast-queue'
@@ -55,7 +56,12 @@ export function ResetPasswordPage() {
       await navigate(paths.dashboard, { replace: true })
     } catch (error) {
       console.error(error)
-      setProblem(errorText(error, unreachableText))
+      if (isCancelled(error)) return
+      setProblem(
+        hasCode(error, 'current_password_required')
+          ? 'This link is too old to set a password. Ask for a new one.'
+          : errorText(error, unreachableText),
+      )
     }
   }
 
@@ -66,7 +72,7 @@ export function ResetPasswordPage() {
   return (
     <AuthPage
       title="Set a new password"
-      purpose="You are then signed in here, and signed out on other devices."
+      purpose="You stay signed in here and are signed out everywhere else."
     >
       <form
         noValidate

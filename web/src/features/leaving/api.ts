@@ -1,11 +1,10 @@
 import { useMutation } from '@tanstack/react-query'
-import { claimsOf } from '@/lib/claims'
 import { saveFile } from '@/lib/csv'
 import { hasCode, Refusal } from '@/lib/errors'
 import type { Decimal } from '@/lib/money'
-import { withPassword } from '@/lib/password-proof'
+import { withProof } from '@/lib/proof'
 import { memberSession } from '@/lib/session'
-import { callFunction, downloadFunction, memberClient, type Client } from '@/lib/supabase'
+import { callFunction, downloadFunction } from '@/lib/supabase'
 
 /** What closing gives up, as decimal text. */
 export interface MoneyLeft {
@@ -15,21 +14,8 @@ export interface MoneyLeft {
   pending_deposits: Decimal
 }
 
-/**
- * Does what needs the password now. With two-step sign-in this page's session has shown the second factor and counts;
- * the one that only proved the password has not.
- */
-async function withOwnPassword<T>(password: string, work: (client: Client) => Promise<T>): Promise<T> {
-  return withPassword({ email: memberSession.get().email ?? '', password }, async (fresh) => {
-    const client = await memberClient()
-    const { data } = await client.auth.getSession()
-    const isFull = claimsOf(data.session?.access_token ?? '').aal === 'aal2'
-    return work(isFull ? client : fresh)
-  })
-}
-
-async function downloadData(password: string): Promise<void> {
-  const file = await withOwnPassword(password, (client) => downloadFunction(client, 'download-data'))
+async function downloadData(): Promise<void> {
+  const file = await withProof((client) => downloadFunction(client, 'download-data'))
   saveFile(file, `my-data-${new Date().toISOString().slice(0, 10)}.zip`)
 }
 
@@ -43,14 +29,9 @@ export function moneyLeftOf(error: unknown): MoneyLeft | null {
   return JSON.parse(error.details) as MoneyLeft
 }
 
-interface Closing {
-  password: string
-  /** The member has seen what is given up. */
-  confirmed: boolean
-}
-
-async function closeAccount({ password, confirmed }: Closing): Promise<void> {
-  await withOwnPassword(password, (client) => callFunction(client, 'close-account', { confirmed }))
+/** `confirmed`: the member has seen what is given up. */
+async function closeAccount(confirmed: boolean): Promise<void> {
+  await withProof((client) => callFunction(client, 'close-account', { confirmed }))
   await memberSession.drop(
     'Your account is closed. You are signed out on every device and can no longer sign in.',
     true,

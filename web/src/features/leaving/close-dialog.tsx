@@ -1,41 +1,49 @@
-import { useId, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { ErrorLine } from '@/components/field'
-import { ErrorSummary, KnownUsername, PasswordField, useAppForm } from '@/components/form'
 import { Money } from '@/components/money'
 import { Notice } from '@/components/notice'
 import { Facts } from '@/components/review-dialog'
 import { Button } from '@/components/ui/button'
 import { Dialog, DialogContent } from '@/components/ui/dialog'
-import { errorText, hasCode } from '@/lib/errors'
-import { memberSession } from '@/lib/session'
-import { useStore } from '@/lib/store'
+import { errorText } from '@/lib/errors'
+import { memberQuery, type Member } from '@/lib/member'
+import { add, compare } from '@/lib/money'
+import { isCancelled } from '@/lib/proof'
 import { moneyLeftOf, useCloseAccount, type MoneyLeft } from './api'
-import { passwordSchema, type PasswordValues } from './password-schema'
 
-/** Asks for the password, and with money left once more, with what is given up. */
+/** What the page knows of it; the server compares. Null when nothing is left. */
+function knownLeft({ balance, pending }: Member): MoneyLeft | null {
+  const deposits = pending.filter(({ source }) => source === 'deposit').map(({ amount }) => amount)
+  const left = {
+    available: balance.available,
+    requestable: balance.requestable,
+    pending_withdrawals: balance.reserved,
+    pending_deposits: add(...deposits),
+  }
+  return Object.values(left).some((amount) => compare(amount, '0') !== 0) ? left : null
+}
+
+/** Says what is given up when money is left, and closes. */
 export function CloseDialog({ onClose }: { onClose: () => void }) {
-  const formId = useId()
-  const { email } = useStore(memberSession)
-  const form = useAppForm<PasswordValues>(passwordSchema, { password: '' })
   const close = useCloseAccount()
-  const [left, setLeft] = useState<MoneyLeft | null>(null)
+  const member = useQuery(memberQuery).data
+  const [found, setFound] = useState<MoneyLeft | null>(null)
+  const [problem, setProblem] = useState<string | null>(null)
+  const left = found ?? (member ? knownLeft(member) : null)
 
-  async function run({ password }: PasswordValues) {
+  async function run() {
+    setProblem(null)
     try {
-      await close.mutateAsync({ password, confirmed: left !== null })
+      await close.mutateAsync(left !== null)
     } catch (error) {
       const money = moneyLeftOf(error)
-      if (money) setLeft(money)
-      else if (hasCode(error, 'invalid_credentials'))
-        form.setError('password', { message: 'This password is not right' }, { shouldFocus: true })
-      else
-        form.setError('root', {
-          message: errorText(error, 'Your account could not be closed. Please try again.'),
-        })
+      if (money) setFound(money)
+      else if (!isCancelled(error))
+        setProblem(errorText(error, 'Your account could not be closed. Please try again.'))
     }
   }
 
-  const failure = form.formState.errors.root?.message
   return (
     <Dialog open onOpenChange={(next) => !next && !close.isPending && onClose()}>
       <DialogContent
@@ -48,33 +56,18 @@ export function CloseDialog({ onClose }: { onClose: () => void }) {
             <Button variant="outline" onClick={() => !close.isPending && onClose()}>
               Keep my account
             </Button>
-            <Button type="submit" form={formId} variant="destructive" busy={close.isPending && 'Closing...'}>
+            <Button variant="destructive" busy={close.isPending && 'Closing...'} onClick={() => void run()}>
               {left ? 'Give this up and close' : 'Close account'}
             </Button>
           </>
         }
       >
-        <form
-          id={formId}
-          noValidate
-          aria-label="Close account"
-          className="flex flex-col gap-4"
-          onSubmit={(event) => {
-            // The button stands outside the form: while it is busy, Enter must not send again.
-            if (close.isPending) event.preventDefault()
-            else void form.handleSubmit(run)(event)
-          }}
-        >
-          <ErrorSummary form={form} />
-          <div role="alert" className="empty:hidden">
-            {left ? <GivenUp left={left} /> : null}
-          </div>
-          <KnownUsername value={email ?? ''} />
-          <PasswordField form={form} name="password" label="Your password" autoComplete="current-password" />
-          <div role="alert" className="empty:hidden">
-            {failure ? <ErrorLine>{failure}</ErrorLine> : null}
-          </div>
-        </form>
+        <div role="alert" className="empty:hidden">
+          {left ? <GivenUp left={left} /> : null}
+        </div>
+        <div role="alert" className="empty:hidden">
+          {problem ? <ErrorLine className="mt-3">{problem}</ErrorLine> : null}
+        </div>
       </DialogContent>
     </Dialog>
   )

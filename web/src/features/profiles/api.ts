@@ -3,6 +3,7 @@ import { emailChangeQuery } from '@/lib/email-change'
 import { toRefusal, unwrap } from '@/lib/errors'
 import { memberKey, useRefreshMember } from '@/lib/member'
 import { paths } from '@/lib/paths'
+import { withProof } from '@/lib/proof'
 import { memberClient } from '@/lib/supabase'
 import { toasts } from '@/lib/toast-queue'
 
@@ -22,11 +23,15 @@ async function updateProfile(change: ProfileChange): Promise<{ confirm: boolean 
   const client = await memberClient()
   const confirm = change.email.toLowerCase() !== change.presentEmail.toLowerCase()
   if (confirm) {
-    const { error } = await client.auth.updateUser(
-      { email: change.email },
-      { emailRedirectTo: location.origin + paths.emailConfirmed },
-    )
-    if (error) throw toRefusal(error)
+    await withProof(async (proved) => {
+      const { error } = await proved.auth.updateUser(
+        { email: change.email },
+        { emailRedirectTo: location.origin + paths.emailConfirmed },
+      )
+      if (error) throw toRefusal(error)
+    })
+    // This page's session shows the address that waits, whichever client asked for it.
+    await client.auth.refreshSession()
   }
   const { error, status } = await client
     .from('profiles')
@@ -106,21 +111,16 @@ export function useSetMailChoice() {
 interface WalletChange {
   userId: string
   wallet: string
-  /** Given when the server wants a fresh sign-in before it replaces an address. */
-  proof: { email: string; password: string } | null
 }
 
-async function updateWallet({ userId, wallet, proof }: WalletChange): Promise<void> {
-  const client = await memberClient()
-  if (proof) {
-    const { error } = await client.auth.signInWithPassword(proof)
-    if (error) throw toRefusal(error)
-  }
-  const { error, status } = await client
-    .from('profiles')
-    .update({ trc20_wallet_address: wallet })
-    .eq('user_id', userId)
-  if (error) throw toRefusal(error, status)
+async function updateWallet({ userId, wallet }: WalletChange): Promise<void> {
+  await withProof(async (client) => {
+    const { error, status } = await client
+      .from('profiles')
+      .update({ trc20_wallet_address: wallet })
+      .eq('user_id', userId)
+    if (error) throw toRefusal(error, status)
+  })
 }
 
 export function useUpdateWallet() {

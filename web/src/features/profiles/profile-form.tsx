@@ -7,6 +7,7 @@ import { LeaveGuard } from '@/components/leave-guard'
 import { Button } from '@/components/ui/button'
 import { errorText, hasCode, Refusal } from '@/lib/errors'
 import type { MemberProfile } from '@/lib/member'
+import { isCancelled } from '@/lib/proof'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { toasts } from '@/lib/toast-queue'
@@ -54,7 +55,7 @@ export function ProfileForm({ profile }: { profile: MemberProfile }) {
         confirm ? { description: `Open the links sent to ${present} and ${changed.email}.` } : {},
       )
     } catch (error) {
-      refuse(error)
+      if (!isCancelled(error)) refuse(error)
     }
   }
 

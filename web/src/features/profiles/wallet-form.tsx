@@ -3,35 +3,26 @@ import { useState } from 'react'
 import { useWatch } from 'react-hook-form'
 import { z } from '@/lib/zod'
 import { ErrorLine, Field } from '@/components/field'
-import { fieldError, fieldProps, PasswordField, useAppForm } from '@/components/form'
+import { fieldError, fieldProps, useAppForm } from '@/components/form'
 import { LeaveGuard } from '@/components/leave-guard'
 import { Notice } from '@/components/notice'
 import { Button } from '@/components/ui/button'
 import { Textarea } from '@/components/ui/input'
 import { groupedAddress } from '@/lib/address'
 import { cn } from '@/lib/cn'
-import { errorText, hasCode } from '@/lib/errors'
+import { errorText } from '@/lib/errors'
 import type { MemberProfile } from '@/lib/member'
-import { memberSession } from '@/lib/session'
-import { useStore } from '@/lib/store'
+import { isCancelled } from '@/lib/proof'
 import { toasts } from '@/lib/toast-queue'
 import { useUpdateWallet } from './api'
 import { isTrc20Address } from './trc20'
 
-interface Values {
-  wallet: string
-  password: string
-}
-
 const warning =
   'This does not look like a TRC20 address (34 characters, starting with T). Money sent to a wrong address is lost.'
 
-function schemaFor(passwordAsked: boolean) {
-  return z.object({
-    wallet: z.string().trim().min(1, 'Wallet address required').max(128, 'Use at most 128 characters'),
-    password: z.string().refine((value) => !passwordAsked || value !== '', 'Enter your password'),
-  })
-}
+const schema = z.object({
+  wallet: z.string().trim().min(1, 'Wallet address required').max(128, 'Use at most 128 characters'),
+})
 
 interface WalletFormProps {
   profile: MemberProfile
@@ -40,33 +31,26 @@ interface WalletFormProps {
 /** Where withdrawals are paid to. Shown in groups of four until it is being typed. */
 export function WalletForm({ profile }: WalletFormProps) {
   const stored = profile.trc20_wallet_address ?? ''
-  const { email } = useStore(memberSession)
-  const [passwordAsked, setPasswordAsked] = useState(false)
   const [focused, setFocused] = useState(false)
-  const form = useAppForm<Values>(schemaFor(passwordAsked), { wallet: stored, password: '' })
+  const form = useAppForm(schema, { wallet: stored })
   const update = useUpdateWallet()
   const typed = useWatch({ control: form.control, name: 'wallet' }).replaceAll(/\s/g, '')
   const doubtful = useDoubt(typed)
   const registered = fieldProps(form, 'wallet')
 
-  async function save({ wallet, password }: Values) {
+  async function save({ wallet }: z.infer<typeof schema>) {
     const plain = wallet.replaceAll(/\s/g, '')
     try {
-      const proof = passwordAsked && email ? { email, password } : null
-      await update.mutateAsync({ userId: profile.user_id, wallet: plain, proof })
-      setPasswordAsked(false)
-      form.reset({ wallet: plain, password: '' })
+      await update.mutateAsync({ userId: profile.user_id, wallet: plain })
+      form.reset({ wallet: plain })
       toasts.success('Profile updated successfully', { money: true })
     } catch (error) {
-      if (hasCode(error, 'reauthentication_needed')) setPasswordAsked(true)
-      else if (hasCode(error, 'invalid_credentials'))
-        form.setError('password', { message: 'This password is not right' }, { shouldFocus: true })
-      else
-        form.setError(
-          'wallet',
-          { message: errorText(error, 'Failed to update profile. Please try again.') },
-          { shouldFocus: true },
-        )
+      if (isCancelled(error)) return
+      form.setError(
+        'wallet',
+        { message: errorText(error, 'Failed to update profile. Please try again.') },
+        { shouldFocus: true },
+      )
     }
   }
 
@@ -118,12 +102,6 @@ export function WalletForm({ profile }: WalletFormProps) {
         <Notice tone="warning" role="status">
           {warning}
         </Notice>
-      ) : null}
-      {passwordAsked ? (
-        <>
-          <Notice tone="info">Changing a wallet needs a fresh sign-in. Enter your password to go on.</Notice>
-          <PasswordField form={form} name="password" label="Your password" autoComplete="current-password" />
-        </>
       ) : null}
       {form.formState.errors.root?.message ? (
         <ErrorLine>{form.formState.errors.root.message}</ErrorLine>

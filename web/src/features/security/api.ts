@@ -1,7 +1,9 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { hasCode, toRefusal, unwrap } from '@/lib/errors'
-import { withPassword } from '@/lib/password-proof'
+import { prove, withProof } from '@/lib/proof'
 import { memberClient } from '@/lib/supabase'
+
+const sessionsKey = ['security', 'sessions']
 
 interface PasswordChange {
   email: string
@@ -9,18 +11,21 @@ interface PasswordChange {
   next: string
 }
 
-/** The current password is proved first; then the new one is set, and every other session ends. */
+/** The current password is proved first, whatever the server asks for. Every session but this page's ends. */
 async function changePassword({ email, current, next }: PasswordChange): Promise<void> {
-  const client = await memberClient()
-  await withPassword({ email, password: current }, async () => {
+  await prove({ email, password: current, code: null }, () => Promise.resolve())
+  await withProof(async (client) => {
     const { error } = await client.auth.updateUser({ password: next, current_password: current })
     if (error) throw toRefusal(error)
-  })
-  await client.auth.signOut({ scope: 'others' })
+  }, true)
 }
 
 export function useChangePassword() {
-  return useMutation({ mutationFn: changePassword })
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: changePassword,
+    onSuccess: () => queries.invalidateQueries({ queryKey: sessionsKey }),
+  })
 }
 
 export interface Device {
@@ -58,9 +63,11 @@ async function enroll({ name, issuer }: { name: string; issuer: string }): Promi
   const known = await client.auth.mfa.listFactors()
   if (known.error) throw toRefusal(known.error)
   for (const { id, status } of known.data.all) if (status === 'unverified') await forget(id)
-  const { data, error } = await client.auth.mfa.enroll({ factorType: 'totp', friendlyName: name, issuer })
-  if (error) throw toRefusal(error)
-  return { id: data.id, uri: data.totp.uri, secret: data.totp.secret }
+  return withProof(async (proved) => {
+    const { data, error } = await proved.auth.mfa.enroll({ factorType: 'totp', friendlyName: name, issuer })
+    if (error) throw toRefusal(error)
+    return { id: data.id, uri: data.totp.uri, secret: data.totp.secret }
+  })
 }
 
 interface Code {
@@ -73,13 +80,13 @@ async function verify({ factorId, code }: Code): Promise<void> {
   if (error) throw toRefusal(error)
 }
 
-/** A fresh code first: who only found an open browser cannot take the second step away. */
-async function remove({ factorId, code }: Code): Promise<void> {
-  await verify({ factorId, code })
-  const client = await memberClient()
-  const { error } = await client.auth.mfa.unenroll({ factorId })
-  if (error) throw toRefusal(error)
-  await client.auth.refreshSession()
+async function remove(factorId: string): Promise<void> {
+  await withProof(async (client) => {
+    const { error } = await client.auth.mfa.unenroll({ factorId })
+    if (error) throw toRefusal(error)
+  })
+  // What its token still says of the device is over.
+  await (await memberClient()).auth.refreshSession()
 }
 
 async function forget(factorId: string): Promise<void> {
@@ -120,8 +127,6 @@ export interface OpenSession {
   last_used_at: string
   is_current: boolean
 }
-
-const sessionsKey = ['security', 'sessions']
 
 /** Where the member is signed in: this device first, then the one used last. */
 export const sessionsQuery = queryOptions({

@@ -7,6 +7,7 @@ import { Notice } from '@/components/notice'
 import { Button } from '@/components/ui/button'
 import { errorText } from '@/lib/errors'
 import { useProductName } from '@/lib/platform'
+import { isCancelled } from '@/lib/proof'
 import { toasts } from '@/lib/toast-queue'
 import { useAbandon, useEnroll, useVerify, type Enrollment } from './api'
 
@@ -68,6 +69,7 @@ function NameDevice({ taken, onNamed, onCancel }: NameDeviceProps) {
     try {
       onNamed(await enroll.mutateAsync({ name, issuer }))
     } catch (error) {
+      if (isCancelled(error)) return
       form.setError('name', { message: errorText(error, 'The device could not be added. Please try again.') })
     }
   }
@@ -86,7 +88,10 @@ function NameDevice({ taken, onNamed, onCancel }: NameDeviceProps) {
         hint="A name you'll recognize, such as My phone."
         autoComplete="off"
       />
-      <Notice tone="info">Setting up signs out your other devices.</Notice>
+      <Notice tone="info">
+        Setting up signs out your other devices. For 24 hours after that withdrawals can be requested, but are
+        not approved.
+      </Notice>
       <div className="flex flex-wrap gap-3">
         <Button type="submit" busy={enroll.isPending && 'Preparing...'}>
           Continue

@@ -2,6 +2,7 @@ import { ErrorLine } from '@/components/field'
 import { ErrorSummary, KnownUsername, PasswordField, useAppForm } from '@/components/form'
 import { Button } from '@/components/ui/button'
 import { errorText, hasCode } from '@/lib/errors'
+import { isCancelled } from '@/lib/proof'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
 import { toasts } from '@/lib/toast-queue'
@@ -21,8 +22,9 @@ export function PasswordForm() {
       form.reset(empty)
       toasts.success('Password updated successfully', { description: 'Other devices were signed out.' })
     } catch (error) {
+      if (isCancelled(error)) return
       if (hasCode(error, 'invalid_credentials')) {
-        form.setError('current', { message: 'The current password is not right' }, { shouldFocus: true })
+        form.setError('current', { message: 'Wrong password' }, { shouldFocus: true })
       } else if (hasCode(error, 'same_password')) {
         form.setError('next', { message: texts.same }, { shouldFocus: true })
       } else if (hasCode(error, 'weak_password')) {

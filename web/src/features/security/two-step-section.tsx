@@ -1,17 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { ShieldCheck, ShieldOff } from 'lucide-react'
 import { useRef, useState } from 'react'
-import { CodeForm } from '@/components/code-form'
+import { ErrorLine } from '@/components/field'
 import { Notice } from '@/components/notice'
 import { Region } from '@/components/region'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
+import { errorText } from '@/lib/errors'
+import { isCancelled } from '@/lib/proof'
 import { toasts } from '@/lib/toast-queue'
 import { devicesQuery, useRemove, type Device } from './api'
 import { EnrollDevice } from './enroll-device'
 
-/** The member's authenticators: add, list, remove with a fresh code. */
+/** The member's authenticators: add, list, remove. */
 export function TwoStepSection() {
   const query = useQuery(devicesQuery)
   return (
@@ -109,21 +111,36 @@ function Devices({ devices }: { devices: Device[] }) {
 
 function RemoveDevice({ device, onDone }: { device: Device; onDone: () => void }) {
   const remove = useRemove()
+  const [problem, setProblem] = useState<string | null>(null)
+
+  async function run() {
+    setProblem(null)
+    try {
+      await remove.mutateAsync(device.id)
+      toasts.success('Device removed')
+      onDone()
+    } catch (error) {
+      if (isCancelled(error)) return
+      setProblem(errorText(error, 'The device could not be removed. Please try again.'))
+    }
+  }
+
   return (
     <div className="mt-3 flex flex-col gap-3">
       <p className="text-compact text-muted-foreground">
         For 24 hours after that withdrawals can be requested, but are not approved.
       </p>
-      <CodeForm
-        confirmLabel="Remove device"
-        destructive
-        onCancel={onDone}
-        onCode={async (code) => {
-          await remove.mutateAsync({ factorId: device.id, code })
-          toasts.success('Device removed')
-          onDone()
-        }}
-      />
+      <div role="alert" className="empty:hidden">
+        {problem ? <ErrorLine>{problem}</ErrorLine> : null}
+      </div>
+      <div className="flex flex-wrap gap-3">
+        <Button variant="destructive" busy={remove.isPending && 'Removing...'} onClick={() => void run()}>
+          Remove device
+        </Button>
+        <Button variant="outline" onClick={onDone}>
+          Cancel
+        </Button>
+      </div>
     </div>
   )
 }

@@ -30,8 +30,7 @@ function onError(error: unknown, source: Pick<Query | Mutation<unknown, unknown>
     // A password or code that is wrong or missing is a 401 too, but the session is as good as before.
     const isProof = hasCode(error, 'invalid_credentials', 'totp_required', 'totp_invalid')
     if (error.status === 401 && !isProof) administratorSession.clear()
-  } else if (error.status === 401) memberSession.end()
-  else if (hasCode(error, 'account_suspended', 'account_disabled')) void memberSession.drop(error.message)
+  } else if (hasCode(error, 'account_suspended', 'account_disabled')) void memberSession.drop(error.message)
   else if (hasCode(error, 'aal2_required')) memberSession.demandCode()
 }
 

@@ -30,6 +30,9 @@ interface ErrorLike {
 
 const unanswered = 'No answer arrived.'
 
+/** Codes of the database and of PostgREST, whose sentences are for developers; ours are words. */
+const foreign = /^(?:[0-9A-Z]{5}|PGRST[0-9A-Z]+)$/
+
 function text(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
@@ -37,7 +40,7 @@ function text(value: unknown): string {
 /**
  * Turns what supabase-js reports, of PostgREST, auth or storage, into a Refusal. When a database connection breaks,
  * PostgREST says 400 without code and message: nobody knows whether the request was carried out. That is no
- * answer, as with a 503, and the same request may be sent again.
+ * answer, as with a 503, and the same request may be sent again. What the database says itself is kept in the details.
  */
 export function toRefusal(error: unknown, status?: number): Refusal {
   if (error instanceof Refusal) return error
@@ -46,6 +49,7 @@ export function toRefusal(error: unknown, status?: number): Refusal {
     status ?? (typeof given.status === 'number' ? given.status : Number(given.status ?? 0) || 0)
   const [message, code, details] = [text(given.message), text(given.code), text(given.details)]
   if (answered === 400 && !message && !code) return new Refusal(unanswered, 503, 'try_again')
+  if (foreign.test(code)) return new Refusal('', answered, code, details || message)
   return new Refusal(message || unanswered, answered, code, details || null)
 }
 

@@ -24,6 +24,8 @@ interface SessionState {
   linkType: string | null
   /** Why the member was signed out, when the server said why. */
   notice: string | null
+  /** The server's word for why the session ended; empty when it gave none. */
+  endedBy: string
   /** The notice is of the member's own act. */
   closed: boolean
   /** The member has just signed out: the page is about to be left, and does not ask to sign in. */
@@ -37,6 +39,7 @@ const nobody: SessionState = {
   newEmail: null,
   linkType: null,
   notice: null,
+  endedBy: '',
   closed: false,
   left: false,
 }
@@ -73,12 +76,17 @@ function wasLeft(session: Session): boolean {
   return id !== undefined && id === stored.get(leftKey)
 }
 
-function saidOnLeaving({ notice, closed, left }: SessionState) {
-  return { notice, closed, left }
+function saidOnLeaving({ notice, endedBy, closed, left }: SessionState) {
+  return { notice, endedBy, closed, left }
 }
 
 /** What another tab stored may be seen here a moment after that tab has said so. */
 const settling = { everyMilliseconds: 50, times: 40 }
+
+/** Whether a page of the member's may stand here. */
+function isOpen({ status }: SessionState): boolean {
+  return status === 'member' || status === 'code' || status === 'ended'
+}
 
 function follow(event: AuthChangeEvent, found: Session | null, asked = 0): void {
   const session = found && wasLeft(found) ? null : found
@@ -97,13 +105,15 @@ function follow(event: AuthChangeEvent, found: Session | null, asked = 0): void 
       newEmail: newEmail ?? null,
       linkType: linkTypeOf(session),
       notice: null,
+      endedBy: '',
       closed: false,
       left: false,
     })
     return
   }
   const before = store.get()
-  const unasked = event === 'SIGNED_OUT' && !leaving && before.status === 'member'
+  // Said more than once, it stays an ended session, whose page stays too.
+  const unasked = event === 'SIGNED_OUT' && !leaving && isOpen(before)
   store.set(unasked ? { ...before, status: 'ended' } : { ...nobody, ...saidOnLeaving(before) })
 }
 
@@ -163,16 +173,6 @@ export const memberSession = {
     else if (!started) store.set(nobody)
   },
 
-  /** Called before a sign-out the member asked for, so that it does not look like a lost session. */
-  leave(notice: string | null = null, closed = false): void {
-    leaving = true
-    discardDrafts()
-    const session = claimsOf(kept().access_token ?? '').session_id
-    if (session && (notice === null || closed)) stored.set(leftKey, session)
-    store.set({ ...store.get(), notice, closed, left: notice === null })
-  },
-
-  /** Drops the session of this browser even when the server could not be told. */
   /** Looks whether somebody signed in in another tab, whose word may have been missed while this one slept. */
   async look(): Promise<void> {
     await this.start()
@@ -189,6 +189,16 @@ export const memberSession = {
     return offer === null
   },
 
+  /** Called before a sign-out the member asked for, so that it does not look like a lost session. */
+  leave(notice: string | null = null, closed = false): void {
+    leaving = true
+    discardDrafts()
+    const session = claimsOf(kept().access_token ?? '').session_id
+    if (session && (notice === null || closed)) stored.set(leftKey, session)
+    store.set({ ...store.get(), notice, closed, left: notice === null })
+  },
+
+  /** Drops the session of this browser even when the server could not be told. */
   forget(): void {
     stored.remove(storageKey())
     store.set({ ...nobody, ...saidOnLeaving(store.get()) })
@@ -209,15 +219,7 @@ export const memberSession = {
   },
 
   clearNotice(): void {
-    store.set({ ...store.get(), notice: null, closed: false })
-  },
-
-  /** The server no longer knows this session; the page stays and asks to sign in again. */
-  end(): void {
-    if (store.get().status !== 'member') return
-    // Left in storage, the auth client would find it there and report it as a new sign-in.
-    stored.remove(storageKey())
-    store.set({ ...store.get(), status: 'ended' })
+    store.set({ ...store.get(), notice: null, endedBy: '', closed: false })
   },
 
   /** The server wants the second factor for this session. */
@@ -225,3 +227,18 @@ export const memberSession = {
     if (store.get().status === 'member') store.set({ ...store.get(), status: 'code' })
   },
 }
+
+/** The page stays, and asks to sign in again. */
+sessionEnd.listen(({ code, token }) => {
+  const before = store.get()
+  if (token === null) {
+    store.set({ ...before, endedBy: code })
+    return
+  }
+  // Another tab may have a newer one, of which this says nothing.
+  const now = kept().access_token
+  if (before.status !== 'member' || leaving || (now !== undefined && now !== token)) return
+  // Left in storage, the auth client would find it there and report it as a new sign-in.
+  stored.remove(storageKey())
+  store.set({ ...before, status: 'ended', endedBy: code })
+})

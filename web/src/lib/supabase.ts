@@ -5,8 +5,11 @@ import { readConfig } from './config'
 import type { Database } from './database'
 import { Refusal, toRefusal } from './errors'
 import { fetchOnce } from './first-call'
+import { watchSession } from './session-end'
 
 export type Client = SupabaseClient<Database>
+
+const memberFetch = watchSession(fetchOnce)
 
 let member: Promise<Client> | undefined
 let administrator: Promise<Client> | undefined
@@ -21,17 +24,17 @@ export function memberClient(): Promise<Client> {
     const { supabaseUrl, supabaseKey } = readConfig()
     return createClient<Database>(supabaseUrl, supabaseKey, {
       auth: { flowType: 'implicit', detectSessionInUrl: false, persistSession: true, autoRefreshToken: true },
-      global: { fetch: fetchOnce },
+      global: { fetch: memberFetch },
     })
   })
   return member
 }
 
+let apart = 0
+
 /** A client of its own that keeps nothing, for a session that is not the page's. */
 export async function linkClient(): Promise<Client> {
   const { createClient } = await import('@supabase/supabase-js')
-let apart = 0
-
   const { supabaseUrl, supabaseKey } = readConfig()
   return createClient<Database>(supabaseUrl, supabaseKey, {
     auth: {
@@ -114,7 +117,7 @@ async function refusalOf(response: Response): Promise<Refusal> {
 export async function downloadFunction(client: Client, name: string): Promise<Blob> {
   const { supabaseUrl, supabaseKey } = readConfig()
   const { data } = await client.auth.getSession()
-  const response = await fetch(`${supabaseUrl}/functions/v1/${name}`, {
+  const response = await memberFetch(`${supabaseUrl}/functions/v1/${name}`, {
     method: 'POST',
     headers: { apikey: supabaseKey, authorization: `Bearer ${data.session?.access_token ?? supabaseKey}` },
   }).catch((error: unknown) => {

@@ -2,6 +2,7 @@ import { Dialog, DialogContent } from '@/components/ui/dialog'
 import { useRefreshMember } from '@/lib/member'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
+import { endedReason } from './ended-reason'
 import { finishSignIn } from './finish-sign-in'
 import { SignInForm } from './sign-in-form'
 import { TotpForm } from './totp-step'
@@ -17,7 +18,8 @@ function focusFirstUnknown(event: Event) {
 
 /** Asks to sign in over a page that stays as it is, with everything that was typed there. */
 export default function SignInAgain() {
-  const { status, email } = useStore(memberSession)
+  const { status, email, endedBy } = useStore(memberSession)
+  const reason = endedReason(endedBy)
   const refresh = useRefreshMember()
 
   async function finish(): Promise<void> {
@@ -35,6 +37,7 @@ export default function SignInAgain() {
         onInteractOutside={(event) => event.preventDefault()}
       >
         <div className="flex flex-col gap-5">
+          {status === 'ended' && reason ? <p>{reason}</p> : null}
           <p className="text-muted-foreground">This page stays as it is behind this message.</p>
           {status === 'code' ? (
             <TotpForm onVerified={finish} />

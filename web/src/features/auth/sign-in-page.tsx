@@ -6,6 +6,7 @@ import { arrival } from '@/lib/arrival'
 import { paths, safeRedirect } from '@/lib/paths'
 import { memberSession } from '@/lib/session'
 import { useStore } from '@/lib/store'
+import { endedReason } from './ended-reason'
 import { finishSignIn } from './finish-sign-in'
 import { AuthPage } from './layout'
 import { pageName } from './page-names'
@@ -14,12 +15,19 @@ import { TotpStep } from './totp-step'
 
 /** What a person should know before signing in: why they were signed out, or what a mail link said. */
 function Reasons({ target }: { target: string | null }) {
-  const { notice, closed } = useStore(memberSession)
+  const { notice, closed, endedBy } = useStore(memberSession)
   const name = target ? pageName(target) : null
   if (notice) {
     return (
       <Notice tone={closed ? 'info' : 'negative'} role="alert" action={closed ? undefined : <SupportLink />}>
         {notice}
+      </Notice>
+    )
+  }
+  if (endedBy) {
+    return (
+      <Notice tone="info" role="status" title="Your session ended. Sign in to continue.">
+        <p>{endedReason(endedBy)}</p>
       </Notice>
     )
   }

@@ -4,6 +4,7 @@ import { Refusal, unwrap } from '@/lib/errors'
 import { memberKey, useRefreshMember, type Verification } from '@/lib/member'
 import type { Decimal } from '@/lib/money'
 import type { Package } from '@/lib/platform'
+import { sessionEnd } from '@/lib/session-end'
 import { memberClient } from '@/lib/supabase'
 import type { StoredRequest } from '@/lib/use-one-request'
 import type { PreparedReceipt } from './receipt-file'
@@ -116,7 +117,10 @@ interface Upload {
 export async function uploadReceipt(receipt: PreparedReceipt, upload: Upload): Promise<string> {
   const client = await memberClient()
   const { data } = await client.auth.getSession()
-  if (!data.session) throw new Refusal('Your session ended. Sign in to continue.', 401, 'no_session')
+  if (!data.session) {
+    sessionEnd.report({ code: '', token: '' })
+    throw new Refusal('Your session ended. Sign in to continue.', 401, 'session_ended')
+  }
   const path = `${data.session.user.id}/${upload.timestamp}.${receipt.extension}`
   try {
     await send(path, receipt, data.session.access_token, upload)
@@ -139,7 +143,15 @@ function send(path: string, receipt: PreparedReceipt, token: string, upload: Upl
     request.upload.onprogress = (event) => {
       if (event.lengthComputable) upload.onProgress(event.loaded / event.total)
     }
-    request.onload = () => (request.status < 300 ? resolve() : reject(refused(request)))
+    request.onload = () => {
+      if (request.status < 300) {
+        resolve()
+        return
+      }
+      const refusal = refused(request)
+      if (refusal.status === 401) sessionEnd.report({ code: refusal.code, token })
+      reject(refusal)
+    }
     request.onerror = () => reject(new Refusal('', 0, 'network'))
     request.onabort = () => reject(new DOMException('Cancelled', 'AbortError'))
     upload.signal.addEventListener('abort', () => request.abort(), { once: true })

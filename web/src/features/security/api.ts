@@ -121,6 +121,8 @@ export function useRemove() {
 
 export interface OpenSession {
   id: string
+  /** When it ends unless it is used before; null of a server that does not say. */
+  ends_at: string | null
   /** How the browser named itself. */
   user_agent: string | null
   created_at: string

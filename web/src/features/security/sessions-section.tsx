@@ -6,6 +6,7 @@ import { Badge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
+import { formatDay } from '@/lib/dates'
 import { deviceName } from '@/lib/device-name'
 import { toasts } from '@/lib/toast-queue'
 import { sessionsQuery, useEndSession, type OpenSession } from './api'
@@ -44,7 +45,8 @@ function Sessions({ sessions }: { sessions: OpenSession[] }) {
   return (
     <div className="flex flex-col gap-4">
       <p className="text-muted-foreground">
-        Everywhere you are signed in. An ended session is signed out immediately.
+        Everywhere you are signed in. A session ends after 30 days without use, and 180 days after signing in.
+        One that you end here is signed out immediately.
       </p>
       <ul ref={list} tabIndex={-1} aria-label="Sessions" className="divide-y rounded-mark border-y">
         {sessions.map((session) => (
@@ -88,6 +90,11 @@ function SessionRow({ session, busy, onEnd }: SessionRowProps) {
           Last used <Timestamp value={session.last_used_at} />, signed in{' '}
           <Timestamp value={session.created_at} />
         </p>
+        {session.ends_at ? (
+          <p className="text-compact text-muted-foreground">
+            Ends on {formatDay(new Date(session.ends_at))} without further use
+          </p>
+        ) : null}
       </div>
       {session.is_current ? (
         <Badge icon={MonitorSmartphone}>This device</Badge>

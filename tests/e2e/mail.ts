@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test'
 import { untilAlive } from './alive'
-import { need, origin } from './stack'
+import { need } from './stack'
 
 interface Mail {
   subject: string
@@ -24,15 +24,11 @@ export async function mailTo(address: string, subject: RegExp, patience = 20_000
 
 /** The page that a mail's link opens. */
 export function linkOf(mail: Mail): string {
-  const found =
-    /href="([^"]*\?token[^"]*)"/.exec(mail.html)?.[1] ?? /(https?:\S*\?token\S+)/.exec(mail.text)?.[1]
-  if (!found) throw new Error(`No link in the mail ${mail.subject}`)
-  const link = new URL(found.replaceAll('&amp;', '&'))
-  const { searchParams: values } = link
-  if (link.pathname.startsWith('/auth/confirm')) return link.href
-  const given = { token_hash: values.get('token') ?? '', type: values.get('type') ?? '' }
-  const redirect = values.get('redirect_to') ?? ''
-  return `${origin}/auth/confirm?${new URLSearchParams({ ...given, redirect_to: redirect })}`
+  const link =
+    /href="([^"]*\/auth\/confirm\?[^"]*)"/.exec(mail.html)?.[1] ??
+    /(https?:\S*\/auth\/confirm\?\S+)/.exec(mail.text)?.[1]
+  if (!link) throw new Error(`No link in the mail ${mail.subject}`)
+  return link.replaceAll('&amp;', '&')
 }
 
 /** Opens a mail's link and presses what its page asks for. */

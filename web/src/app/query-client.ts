@@ -35,8 +35,9 @@ function onError(error: unknown, source: Pick<Query | Mutation<unknown, unknown>
 }
 
 /**
- * Reads are tried three times more when no answer came; an answer of 4xx is an answer. Writes never repeat, and
- * offline they fail at once: one that waited for the network would be sent behind the back of who gave it up.
+ * Reads are tried three times more when no answer came, or too much was asked at once (429); any other answer of 4xx is
+ * an answer. Writes never repeat, and offline they fail at once: one that waited for the network would be sent behind the
+ * back of who gave it up.
  */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: (error, query) => onError(error, query) }),
@@ -47,7 +48,8 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: 30_000,
       refetchOnWindowFocus: false,
-      retry: (failures, error) => failures < 3 && !(error instanceof Refusal && error.speaks),
+      retry: (failures, error) =>
+        failures < 3 && !(error instanceof Refusal && error.speaks && error.status !== 429),
       retryDelay: (attempt) => Math.min(1000 * 2 ** attempt, 4000),
     },
     mutations: { retry: false, networkMode: 'always' },

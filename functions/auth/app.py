@@ -136,7 +136,7 @@ async def _purge_hourly(service: Service) -> None:
             await service.password_attempts.purge_old()
             await service.mail_budget.purge_old()
             await service.notices.purge_old()
-            await retention.purge_old(service.pool)
+            await retention.purge_old(service.pool, service.settings.sessions_inactivity_timeout)
             async with service.pool.connection() as connection:
                 await connection.execute(
                     "delete from auth.flow_state where created_at < now() - %s", [timedelta(days=1)]

@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from starlette.requests import Request
@@ -19,18 +20,41 @@ _LOCKED = f"""{SELECT}, {SESSION}
     where u.instance_id = %s and u.id = %s for update of u"""
 
 
+_TWO_FACTORS = {"aal2", "aal3"}
+
+
 @dataclass
 class Principal:
-    """A signed-in user; `session` is None for tokens without session_id."""
+    """A signed-in user; `session` is None for tokens without session_id.
+
+    What the session showed is what its token says, as far as the rows still do: a session that its owner
+    proves now says nothing of who holds an older token of it.
+    """
 
     user: User
     session: dict[str, Any] | None
     amr: list[dict[str, Any]]
+    claims: dict[str, Any]
 
     @property
     def is_aal2(self) -> bool:
         """Return whether the second factor was given in this session."""
-        return self.session is not None and self.session["aal"] in {"aal2", "aal3"}
+        by_row = self.session is not None and self.session["aal"] in _TWO_FACTORS
+        return by_row and self.claims.get("aal") in _TWO_FACTORS
+
+    def entered_within(self, window: timedelta, methods: set[str]) -> bool:
+        """Return whether one of these methods was used so short a time ago, by the database's clock."""
+        if self.session is None:
+            return False
+        now = self.session["now"].timestamp()
+        begin = now - window.total_seconds()
+        rows = {row["method"]: float(row["updated_at"]) for row in self.amr if row["method"] in methods}
+        entries = [entry for entry in self.claims.get("amr") or [] if isinstance(entry, dict)]
+        return any(
+            begin < float(entry.get("timestamp", 0)) <= rows[entry["method"]] <= now
+            for entry in entries
+            if entry.get("method") in rows
+        )
 
 
 async def authenticate(service: Service, request: Request) -> Principal:
@@ -39,15 +63,17 @@ async def authenticate(service: Service, request: Request) -> Principal:
     Raises:
         ApiError: 401, 403 or 400, in GoTrue's order.
     """
-    user_id, session_id = _ids(service, request)
-    return _checked(await service.principals.read(user_id, session_id), session_id)
+    claims = _claims_of(service, request)
+    user_id, session_id = subject_of(claims), _session_id(claims)
+    return _checked(await service.principals.read(user_id, session_id), session_id, claims)
 
 
 async def authenticate_locked(service: Service, connection: Connection, request: Request) -> Principal:
     """Do the same in a transaction that is about to change the user: the row is locked until it ends."""
-    user_id, session_id = _ids(service, request)
+    claims = _claims_of(service, request)
+    user_id, session_id = subject_of(claims), _session_id(claims)
     cursor = await connection.execute(_LOCKED, [session_id, NO_INSTANCE, user_id])
-    return _checked(await cursor.fetchone(), session_id)
+    return _checked(await cursor.fetchone(), session_id, claims)
 
 
 async def require_admin(service: Service, request: Request) -> None:
@@ -70,11 +96,6 @@ def _claims_of(service: Service, request: Request) -> dict[str, Any]:
     return service.keys.verify(token)
 
 
-def _ids(service: Service, request: Request) -> tuple[uuid.UUID, uuid.UUID | None]:
-    claims = _claims_of(service, request)
-    return subject_of(claims), _session_id(claims)
-
-
 def _session_id(claims: dict[str, Any]) -> uuid.UUID | None:
     given = claims.get("session_id")
     if not given:
@@ -85,7 +106,7 @@ def _session_id(claims: dict[str, Any]) -> uuid.UUID | None:
         raise ApiError(403, "bad_jwt", "invalid claim: session_id claim must be a UUID") from error
 
 
-def _checked(user: User | None, session_id: uuid.UUID | None) -> Principal:
+def _checked(user: User | None, session_id: uuid.UUID | None, claims: dict[str, Any]) -> Principal:
     if user is None:
         raise ApiError(403, "user_not_found", "User from sub claim in JWT does not exist")
     if session_id is not None and user["session_id"] is None:
@@ -94,5 +115,6 @@ def _checked(user: User | None, session_id: uuid.UUID | None) -> Principal:
         raise ApiError(403, "user_banned", "User is banned")
     session = None
     if session_id is not None:
-        session = {"id": session_id, "aal": user["session_aal"], "created_at": user["session_created_at"]}
-    return Principal(user, session, user["session_amr"])
+        columns = ("id", "aal", "created_at", "factor_id", "now")
+        session = {column: user[f"session_{column}"] for column in columns}
+    return Principal(user, session, user["session_amr"], claims)

@@ -147,7 +147,7 @@ async def step_up(
     token = sessions.new_refresh_token()
     # The refresh tokens from before the step-up go: GoTrue lets the last of them fetch the aal2 session.
     await connection.execute("delete from auth.refresh_tokens where session_id = %s", [session["id"]])
-    await connection.execute(
+    cursor = await connection.execute(
         """
         with challenge as (
             update auth.mfa_challenges set verified_at = now(), otp_code = %(step)s where id = %(challenge)s),
@@ -169,6 +169,7 @@ async def step_up(
             where user_id = %(user)s and factor_type = 'totp' and status = 'unverified' and id <> %(factor)s)
         update auth.sessions set aal = 'aal2', factor_id = %(factor)s, updated_at = now()
         where id = %(session)s
+        returning updated_at
         """,
         {
             "step": str(step),
@@ -182,8 +183,9 @@ async def step_up(
     )
     fresh = await find_user(connection, user["id"])
     assert fresh is not None
+    ((verified_at,),) = [row.values() for row in await cursor.fetchall()]
     amr = [entry for entry in principal.amr if entry["method"] != "totp"]
-    amr.insert(0, {"method": "totp", "updated_at": time.time()})
+    amr.append({"method": "totp", "updated_at": verified_at})
     return sessions.session_json(service, fresh, {**session, "aal": "aal2"}, amr, token)
 
 

@@ -13,6 +13,7 @@ from functions.core.database import Pool
 
 SESSION = """
     s.id as session_id, s.aal as session_aal, s.created_at as session_created_at,
+    s.factor_id as session_factor_id, clock_timestamp() as session_now,
     (select coalesce(json_agg(json_build_object(
         'method', a.authentication_method, 'updated_at', extract(epoch from a.updated_at))), '[]')
      from auth.mfa_amr_claims a where a.session_id = s.id) as session_amr"""
@@ -35,7 +36,7 @@ class PrincipalReader:
         self._reading: asyncio.Task[None] | None = None
 
     async def read(self, user_id: uuid.UUID, session_id: uuid.UUID | None) -> Row | None:
-        """Return the user's row with its session's id, aal, created_at and amr; None when it is deleted."""
+        """Return the user's row with its session, and the database's time; None when the user is deleted."""
         future: asyncio.Future[Row | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((user_id, session_id, future))
         if self._reading is None:

@@ -1,40 +1,113 @@
-"""Proof that who changes a password is the owner: a stolen session must not be enough to take the account."""
+"""Proof that the owner is there: a stolen session must not be enough to take the account.
 
-from datetime import UTC, datetime, timedelta
+private.member_session() of the database asks the same of the same rows, for what is no credential.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
 
 from functions.auth import codes
 from functions.auth.authentication import Principal
 from functions.auth.code_attempts import fitting_kind
 from functions.auth.emails import notify_paused
 from functions.auth.service import Service
+from functions.auth.users import has_verified_factor
 from functions.core.errors import ApiError
 
 # How long a session that began with a mailed link may set a password without the current one.
 _LINK_WINDOW = timedelta(hours=1)
 _LINK_METHODS = {"otp", "magiclink", "recovery", "invite", "email/signup"}
+# How long the code of a new factor counts only with the password.
+_FACTOR_IS_NEW = timedelta(hours=24)
 
 
 async def check_proof(
-    service: Service, principal: Principal, current: str | None, nonce: str | None, address: str
+    service: Service, principal: Principal, act: str, current: str | None, address: str
 ) -> None:
-    """Require the current password, a fresh sign-in, or the code from /reauthenticate if settings ask.
+    """Require the code of an account that has a factor, else the current password or a fresh sign-in with it.
+
+    Args:
+        act: what is done, as in `adding an authenticator`.
 
     Raises:
-        ApiError: 400 or 422 without proof.
+        ApiError: 400 without the password or with a wrong one, 403 without the code.
+    """
+    if service.settings.password_change_window:
+        await _check(service, principal, act, current, address, is_mailed=False)
+
+
+async def check_proof_for_password(
+    service: Service, principal: Principal, current: str | None, nonce: str | None, address: str
+) -> None:
+    """Do the same for a new password, for which a mailed link counts as the current one.
+
+    So does the code from /reauthenticate, which settings may ask for.
+
+    Raises:
+        ApiError: 400, 403 or 422 without proof.
     """
     settings = service.settings
-    wants_password = settings.require_current_password or bool(settings.password_change_window)
-    if current and wants_password:
+    window = settings.password_change_window
+    wants_password = settings.require_current_password or bool(window)
+    is_mailed = principal.entered_within(_LINK_WINDOW, _LINK_METHODS)
+    asks_for_nonce = _is_old(principal) and not (window and has_verified_factor(principal.user))
+    if settings.require_reauthentication and not (current and wants_password) and (nonce or asks_for_nonce):
+        await _check_nonce(service, principal, nonce)
+        is_mailed = True
+    if wants_password:
+        await _check(service, principal, "setting new password", current, address, is_mailed=is_mailed)
+
+
+def check_code(service: Service, principal: Principal, act: str) -> None:
+    """Require the code of an account that has a factor, where no password can be sent.
+
+    Raises:
+        ApiError: 403 without it.
+    """
+    window = service.settings.password_change_window
+    if not window:
+        return
+    _check_code(principal, act, window)
+    if not _has_password(principal, window):
+        message = f"Sign in again with your password and the code from your authenticator app before {act}."
+        raise ApiError(403, "reauthentication_needed", message)
+
+
+async def _check(
+    service: Service, principal: Principal, act: str, current: str | None, address: str, *, is_mailed: bool
+) -> None:
+    settings = service.settings
+    window = settings.password_change_window
+    if window and has_verified_factor(principal.user):
+        _check_code(principal, act, window)
+    if current:
         await _check_current(service, principal, current, address)
         return
-    if settings.require_reauthentication and (nonce or _is_old(principal)):
-        await _check_nonce(service, principal, nonce)
+    if is_mailed or (not settings.require_current_password and _has_password(principal, window)):
         return
-    if not wants_password or _came_by_link(principal):
-        return
-    if settings.require_current_password or not _signed_in_within(principal, settings.password_change_window):
-        message = "Current password required when setting new password."
-        raise ApiError(400, "current_password_required", message)
+    raise ApiError(400, "current_password_required", f"Current password required when {act}.")
+
+
+def _check_code(principal: Principal, act: str, window: timedelta) -> None:
+    if not (principal.is_aal2 and principal.entered_within(window, {"totp"})):
+        message = f"Enter the code from your authenticator app again before {act}."
+        raise ApiError(403, "reauthentication_needed", message)
+
+
+def _has_password(principal: Principal, window: timedelta) -> bool:
+    """Return whether the password was entered, or is not needed beside the code of an older factor."""
+    return principal.entered_within(window, {"password"}) or any(
+        _is_proven(principal, factor) for factor in principal.user["factors"] or []
+    )
+
+
+def _is_proven(principal: Principal, factor: dict[str, Any]) -> bool:
+    session = principal.session
+    if session is None or factor["id"] != str(session["factor_id"]) or factor["status"] != "verified":
+        return False
+    # When it was verified: one that was begun can wait for its first code.
+    verified_at = datetime.fromisoformat(factor["updated_at"])
+    return bool(session["now"] - verified_at >= _FACTOR_IS_NEW)
 
 
 async def _check_current(service: Service, principal: Principal, current: str, address: str) -> None:
@@ -60,21 +133,4 @@ async def _check_nonce(service: Service, principal: Principal, nonce: str | None
 
 def _is_old(principal: Principal) -> bool:
     session = principal.session
-    return session is None or datetime.now(UTC) - session["created_at"] > timedelta(hours=24)
-
-
-def _came_by_link(principal: Principal) -> bool:
-    return any(
-        entry["method"] in _LINK_METHODS and _since(entry["updated_at"]) < _LINK_WINDOW
-        for entry in principal.amr
-    )
-
-
-def _signed_in_within(principal: Principal, window: timedelta) -> bool:
-    return any(
-        entry["method"] == "password" and _since(entry["updated_at"]) < window for entry in principal.amr
-    )
-
-
-def _since(unix: float) -> timedelta:
-    return timedelta(seconds=datetime.now(UTC).timestamp() - float(unix))
+    return session is None or session["now"] - session["created_at"] > timedelta(hours=24)

@@ -30,6 +30,9 @@ _SWAP = f"""
         join auth.refresh_tokens t on t.session_id = s.id
         join auth.users u on u.id = s.user_id
         where t.token = %(token)s and t.revoked = false and s.not_after is null
+            and (%(timebox)s::interval is null or s.created_at >= now() - %(timebox)s)
+            and (%(idle)s::interval is null
+                or coalesce(s.refreshed_at at time zone 'utc', s.created_at) >= now() - %(idle)s)
             and (u.banned_until is null or u.banned_until <= now())
         for update of s, t),
     revoked as (
@@ -54,7 +57,7 @@ _SWAP = f"""
 _LOCKED = f"""
     {SELECT}, t.id as token_id, t.revoked, t.updated_at as token_updated_at, s.id as session_id,
         s.aal as session_aal, s.created_at as session_created_at, s.refreshed_at as session_refreshed_at,
-        s.not_after as session_not_after, {_AMR} as session_amr
+        s.not_after as session_not_after, {_AMR} as session_amr, now() as now
     from auth.sessions s
     join auth.refresh_tokens t on t.session_id = s.id
     join auth.users u on u.id = s.user_id
@@ -81,18 +84,19 @@ async def exchange(service: Service, request: Request, token: str) -> dict[str, 
 async def _exchange(service: Service, request: Request, token: str) -> dict[str, Any]:
     settings = service.settings
     child = sessions.new_refresh_token()
-    if not settings.sessions_timebox and not settings.sessions_inactivity_timeout:
-        parameters = {
-            "token": token,
-            "child": child,
-            "instance": NO_INSTANCE,
-            "agent": request.headers.get("user-agent"),
-            "address": client_address(request),
-        }
-        async with service.pool.connection() as connection:
-            user = await (await connection.execute(_SWAP, parameters)).fetchone()
-        if user is not None:
-            return _session_json(service, user, child)
+    parameters = {
+        "token": token,
+        "child": child,
+        "instance": NO_INSTANCE,
+        "agent": request.headers.get("user-agent"),
+        "address": client_address(request),
+        "timebox": settings.sessions_timebox or None,
+        "idle": settings.sessions_inactivity_timeout or None,
+    }
+    async with service.pool.connection() as connection:
+        user = await (await connection.execute(_SWAP, parameters)).fetchone()
+    if user is not None:
+        return _session_json(service, user, child)
     async with transaction(service.pool) as connection:
         await connection.execute("set local lock_timeout = '5s'")
         user = await (await connection.execute(_LOCKED, [token])).fetchone()
@@ -115,7 +119,7 @@ def _check_may_go_on(service: Service, user: User) -> None:
     if is_banned(user):
         raise ApiError(400, "user_banned", "Invalid Refresh Token: User Banned")
     created: datetime = user["session_created_at"]
-    now = datetime.now(created.tzinfo)
+    now: datetime = user["now"]
     not_after, timebox = user["session_not_after"], service.settings.sessions_timebox
     if (not_after and now > not_after) or (timebox and now > created + timebox):
         raise ApiError(400, "session_expired", "Invalid Refresh Token: Session Expired")
@@ -145,7 +149,7 @@ async def _issue(
             await audit.record(connection, "token_refreshed", user)
             return str(newest["token"])
         used: datetime = user["token_updated_at"]
-        if datetime.now(used.tzinfo) > used + timedelta(seconds=service.settings.reuse_interval):
+        if user["now"] > used + timedelta(seconds=service.settings.reuse_interval):
             await sessions.end_one(connection, user["session_id"])
             return None
     await connection.execute(

@@ -1,4 +1,4 @@
-"""Deletes what sessions leave behind: used refresh tokens, rows of the audit log, and idle ones."""
+"""Deletes what sessions leave behind: used refresh tokens, rows of the audit log, and ended ones."""
 
 from datetime import timedelta
 from typing import LiteralString
@@ -9,6 +9,9 @@ from functions.core.database import Pool
 _KEEP_USED_TOKENS = timedelta(days=30)
 # As long as the addresses of sign-ins: it holds those too.
 _KEEP_AUDIT_LOG = timedelta(days=90)
+# Clients that come back within that time learn that the session expired. One that reached its greatest age
+# is not used any more either.
+_KEEP_ENDED_SESSIONS = timedelta(days=30)
 _KEEP_IDLE_SESSIONS = timedelta(days=365)
 _ROWS_AT_ONCE = 10_000
 
@@ -32,11 +35,16 @@ _IDLE_SESSIONS = """
 """
 
 
-async def purge_old(pool: Pool) -> None:
-    """Delete used tokens after 30 days, audit rows after 90, and sessions when idle for a year."""
+async def purge_old(pool: Pool, inactivity_timeout: timedelta) -> None:
+    """Delete used tokens after 30 days, audit rows after 90, and sessions 30 days after they ended.
+
+    Args:
+        inactivity_timeout: when an unused session ends; without one (0) it is deleted after a year.
+    """
     await _purge(pool, _USED_TOKENS, _KEEP_USED_TOKENS)
     await _purge(pool, _AUDIT_LOG, _KEEP_AUDIT_LOG)
-    await _purge(pool, _IDLE_SESSIONS, _KEEP_IDLE_SESSIONS)
+    idle_for = inactivity_timeout + _KEEP_ENDED_SESSIONS if inactivity_timeout else _KEEP_IDLE_SESSIONS
+    await _purge(pool, _IDLE_SESSIONS, idle_for)
 
 
 async def _purge(pool: Pool, statement: LiteralString, age: timedelta) -> None:

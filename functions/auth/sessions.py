@@ -2,7 +2,6 @@
 
 import secrets
 import uuid
-from datetime import datetime
 from typing import Any
 
 from starlette.requests import Request
@@ -26,33 +25,33 @@ async def start(
     service: Service, connection: Connection, request: Request, user: User, method: str
 ) -> dict[str, Any]:
     """Sign a user in with a session, its method and its first refresh token; return the session object."""
-    now = datetime.now(user["created_at"].tzinfo)
     session = {"id": uuid.uuid4(), "aal": "aal1"}
     address = client_address(request)
     token = new_refresh_token()
-    await connection.execute(
+    # The database's time alone: it is what proofs and ends of sessions are compared with.
+    cursor = await connection.execute(
         """
         with session as (
             insert into auth.sessions (id, user_id, created_at, updated_at, aal, user_agent, ip)
-            values (%(session)s, %(user)s, %(now)s, %(now)s, 'aal1', %(agent)s, %(address)s)),
+            values (%(session)s, %(user)s, now(), now(), 'aal1', %(agent)s, %(address)s)),
         amr as (
             insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)
-            values (gen_random_uuid(), %(session)s, %(now)s, %(now)s, %(method)s)),
+            values (gen_random_uuid(), %(session)s, now(), now(), %(method)s)),
         token as (
             insert into auth.refresh_tokens
                 (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
-            values (%(instance)s, %(token)s, %(user)s::text, false, %(now)s, %(now)s, %(session)s)),
+            values (%(instance)s, %(token)s, %(user)s::text, false, now(), now(), %(session)s)),
         known as (
             insert into auth.known_addresses as k (user_id, address, seen_at)
-            values (%(user)s, %(known)s, %(now)s)
+            values (%(user)s, %(known)s, now())
             on conflict (user_id, address) do update set seen_at = excluded.seen_at
                 where k.seen_at < excluded.seen_at - interval '1 hour')
-        update auth.users set last_sign_in_at = %(now)s, updated_at = %(now)s where id = %(user)s
+        update auth.users set last_sign_in_at = now(), updated_at = now() where id = %(user)s
+        returning last_sign_in_at
         """,
         {
             "session": session["id"],
             "user": user["id"],
-            "now": now,
             "agent": request.headers.get("user-agent"),
             "address": address,
             "known": known_address(user, address),
@@ -61,6 +60,7 @@ async def start(
             "token": token,
         },
     )
+    ((now,),) = [row.values() for row in await cursor.fetchall()]
     user.update(last_sign_in_at=now, updated_at=now)
     return session_json(service, user, session, [{"method": method, "updated_at": now}], token)
 

@@ -644,13 +644,13 @@ begin
         perform private.raise_error(422, 'invalid_wallet', 'This is not a TRC20 address. Check it character by character.');
     end if;
     if (p_member).trc20_wallet_address <> v_wallet then
-        perform private.require_recent_sign_in('change your wallet address');
+        perform private.require_fresh_proof('change your wallet address');
     end if;
     return v_wallet;
 end
 $$;
 comment on function private.validate_wallet(text, private.profiles) is
-'Validates a member''s new wallet. Replacing one needs a recent sign-in. Errors: wallet_required, invalid_wallet, reauthentication_needed.';
+'Validates a member''s new wallet. Replacing one needs a fresh proof. Errors: wallet_required, invalid_wallet, reauthentication_needed.';
 
 create function private.record_wallet_change(p_before private.profiles, p_wallet text) returns void
 language plpgsql volatile set search_path = '' as $$

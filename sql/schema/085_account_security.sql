@@ -10,34 +10,91 @@ end
 $$;
 comment on function private.place_withdrawal_hold(uuid, text) is 'For 24 hours withdrawals may be requested but not approved.';
 
-create function private.signed_in_recently() returns boolean
+create function private.session_ends_at(p_created_at timestamptz, p_refreshed_at timestamp, p_not_after timestamptz) returns timestamptz
 language plpgsql stable set search_path = '' as $$
 begin
-    return (
-        select coalesce(claims.jwt ->> 'aal' = 'aal2', false) or exists (
-            select 1 from pg_catalog.jsonb_array_elements(
-                case when pg_catalog.jsonb_typeof(claims.jwt -> 'amr') = 'array' then claims.jwt -> 'amr' else '[]' end
-            ) as m (method)
-            where m.method ->> 'method' = 'password'
-                and pg_catalog.to_timestamp((m.method ->> 'timestamp')::numeric) > pg_catalog.clock_timestamp() - interval '10 minutes'
-        )
-        from (select nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb as jwt) as claims
+    -- supabase/services/auth.env tells the auth service the same. The last refresh is stored in UTC, without saying so.
+    return least(
+        p_not_after, p_created_at + interval '4320 hours', greatest(p_created_at, p_refreshed_at at time zone 'UTC') + interval '720 hours'
     );
 end
 $$;
-comment on function private.signed_in_recently() is
-'Whether the caller used a second factor, or signed in with the password less than ten minutes ago.';
+comment on function private.session_ends_at(timestamptz, timestamp, timestamptz) is
+'When a member''s session ends: 30 days after its last refresh, 180 days after the sign-in at the latest.';
 
-create function private.require_recent_sign_in(p_for text) returns void
+-- A token says what held when it was made, a row what holds now, and either alone can be the wrong one: the token of a
+-- session whose factor was removed says aal2, and the row of a session that its owner proved just now says nothing of who
+-- holds an older token of it.
+create function private.entered_at(p_claims jsonb, p_method text) returns timestamptz
 language plpgsql stable set search_path = '' as $$
 begin
-    if not private.signed_in_recently() then
+    return pg_catalog.to_timestamp((pg_catalog.jsonb_path_query_first(
+        p_claims, '$.amr[*] ? (@.method == $method && @.timestamp.type() == "number").timestamp', pg_catalog.jsonb_build_object('method', p_method)
+    ))::double precision);
+end
+$$;
+comment on function private.entered_at(jsonb, text) is
+'When a member''s token says that a password or code was entered, in whole seconds; null when it does not.';
+
+create function private.member_session(
+    p_claims jsonb, out user_id uuid, out has_factor boolean, out is_aal2 boolean, out needs_password boolean, out needs_code boolean
+)
+language plpgsql stable set search_path = '' as $$
+declare
+    v_now timestamptz := pg_catalog.clock_timestamp();
+begin
+    select
+        s.user_id, f.has_factor, l.is_aal2,
+        not (e.password or f.has_factor and f.is_proven),
+        f.has_factor and not (l.is_aal2 and e.code)
+    into member_session.user_id, member_session.has_factor, member_session.is_aal2, member_session.needs_password, member_session.needs_code
+    from auth.sessions as s
+    cross join lateral (select s.aal >= 'aal2' and coalesce(p_claims ->> 'aal' in ('aal2', 'aal3'), false) as is_aal2) as l
+    cross join lateral (
+        select
+            count(*) > 0 as has_factor,
+            -- updated_at is when it was verified: one that was begun can wait for its first code.
+            coalesce(bool_or(f.id = s.factor_id and f.updated_at <= v_now - interval '24 hours'), false) as is_proven
+        from auth.mfa_factors as f where f.user_id = s.user_id and f.status = 'verified'
+    ) as f
+    cross join lateral (
+        select
+            coalesce(bool_or(a.authentication_method = 'password'), false) as password,
+            coalesce(bool_or(a.authentication_method = 'totp'), false) as code
+        from auth.mfa_amr_claims as a
+        where a.session_id = s.id
+            and a.updated_at > v_now - interval '10 minutes' and a.updated_at <= v_now
+            and private.entered_at(p_claims, a.authentication_method) > v_now - interval '10 minutes'
+            and private.entered_at(p_claims, a.authentication_method) <= a.updated_at
+    ) as e
+    where s.id = private.uuid_claim(p_claims, 'session_id')
+        and s.user_id = private.uuid_claim(p_claims, 'sub')
+        and private.session_ends_at(s.created_at, s.refreshed_at, s.not_after) > v_now;
+end
+$$;
+comment on function private.member_session(jsonb) is
+'The session of a member''s token, as far as token and rows agree: whether the account has a second factor and the session showed it, and which entry of the last ten minutes a fresh proof lacks: without a factor the password, with one its code, in the first 24 hours of a factor both. All null when the session has ended.';
+
+create function private.require_fresh_proof(p_for text) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+    v_session record := private.member_session(nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::jsonb);
+begin
+    if v_session.has_factor and v_session.needs_password then
+        perform private.raise_error(
+            403, 'reauthentication_needed', pg_catalog.format('Sign in again with your password and the code from your authenticator app to %s.', p_for)
+        );
+    elsif v_session.needs_code then
+        perform private.raise_error(
+            403, 'reauthentication_needed', pg_catalog.format('Enter the code from your authenticator app again to %s.', p_for)
+        );
+    elsif v_session.needs_password is distinct from false then
         perform private.raise_error(403, 'reauthentication_needed', pg_catalog.format('Sign in again to %s.', p_for));
     end if;
 end
 $$;
-comment on function private.require_recent_sign_in(text) is
-'Raises unless private.signed_in_recently(). Errors: reauthentication_needed.';
+comment on function private.require_fresh_proof(text) is
+'Raises unless private.member_session() lacks nothing. Errors: reauthentication_needed.';
 
 create function private.notify_security_change(p_user_id uuid, p_kind text, p_title text, p_hold_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
@@ -101,7 +158,7 @@ comment on function private.users_notify_password_change() is 'Trigger: notifies
 create function private.mfa_factors_notify_added() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.notify_security_change(new.user_id, 'factor_added', 'An authenticator was added to your account', null);
+    perform private.notify_security_change(new.user_id, 'factor_added', 'An authenticator was added to your account', 'factor');
     return null;
 end
 $$;
@@ -180,7 +237,8 @@ begin
         select coalesce(
             pg_catalog.jsonb_agg(
                 pg_catalog.jsonb_build_object(
-                    'id', o.id, 'user_agent', o.user_agent, 'created_at', o.created_at, 'last_used_at', o.last_used_at, 'is_current', o.is_current
+                    'id', o.id, 'user_agent', o.user_agent, 'created_at', o.created_at, 'last_used_at', o.last_used_at, 'ends_at', o.ends_at,
+                    'is_current', o.is_current
                 ) order by o.is_current desc, o.last_used_at desc, o.id
             ), '[]'
         )
@@ -188,9 +246,11 @@ begin
             select
                 s.id, s.user_agent, s.created_at, s.id = v_current as is_current,
                 -- Stored in UTC, without saying so.
-                greatest(s.created_at, s.refreshed_at at time zone 'UTC') as last_used_at
+                greatest(s.created_at, s.refreshed_at at time zone 'UTC') as last_used_at,
+                private.session_ends_at(s.created_at, s.refreshed_at, s.not_after) as ends_at
             from auth.sessions as s
-            where s.user_id = v_user_id and (s.not_after is null or s.not_after > pg_catalog.clock_timestamp())
+            where s.user_id = v_user_id
+                and private.session_ends_at(s.created_at, s.refreshed_at, s.not_after) > pg_catalog.clock_timestamp()
             order by is_current desc, last_used_at desc, s.id
             limit 50
         ) as o
@@ -198,7 +258,7 @@ begin
 end
 $$;
 comment on function public.get_my_sessions() is
-'The caller''s sessions, the current one first, then the 50 used last: device as the browser names itself, sign-in, last refresh.';
+'The caller''s sessions, the current one first, then the 50 used last: device as the browser names itself, sign-in, last refresh, end when it is not used again.';
 grant execute on function public.get_my_sessions() to authenticated;
 
 create function public.end_session(p_session_id uuid) returns jsonb

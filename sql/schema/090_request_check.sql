@@ -155,33 +155,32 @@ comment on function private.limit_read() is 'Gives a transaction that only reads
 create function private.check_member_session(p_claims jsonb) returns void
 language plpgsql stable set search_path = '' as $$
 declare
+    v_path text := pg_catalog.current_setting('request.path', true);
     v_found record;
 begin
-    select
-        p.account_status,
-        exists (select 1 from auth.mfa_factors as f where f.user_id = s.user_id and f.status = 'verified') as has_factor
-    into v_found
-    from auth.sessions as s
-    left join private.profiles as p on p.user_id = s.user_id
-    where s.id = private.uuid_claim(p_claims, 'session_id')
-        and s.user_id = private.uuid_claim(p_claims, 'sub')
-        and (s.not_after is null or s.not_after > pg_catalog.clock_timestamp());
-    if not found then
+    select m.user_id, m.has_factor, m.is_aal2, p.account_status into v_found
+    from private.member_session(p_claims) as m
+    left join private.profiles as p on m.user_id = p.user_id;
+    if v_found.user_id is null then
         perform private.raise_error(401, 'session_ended', 'Your session has ended. Sign in again.');
     end if;
-    if pg_catalog.current_setting('request.path', true) = '/rpc/get_my_account_status' then
+    if v_path = '/rpc/get_my_account_status' then
         return;
     end if;
     if v_found.account_status in ('suspended', 'disabled') then
         perform private.require_active_status(v_found.account_status);
     end if;
-    if v_found.has_factor and p_claims ->> 'aal' is distinct from 'aal2' then
+    if v_found.has_factor and not v_found.is_aal2 then
+        -- As the auth service calls it where a session ends others.
+        if v_path in ('/rpc/end_session', '/rpc/end_other_sessions') then
+            perform private.raise_error(403, 'insufficient_aal', 'Enter the code from your authenticator app to end other sessions.');
+        end if;
         perform private.raise_error(403, 'aal2_required', 'Enter the code from your authenticator app to continue.');
     end if;
 end
 $$;
 comment on function private.check_member_session(jsonb) is
-'The pre-request check of members. Errors: session_ended, account_suspended, account_disabled, aal2_required.';
+'The pre-request check of members. Errors: session_ended, account_suspended, account_disabled, aal2_required, insufficient_aal.';
 
 create function private.check_administrator_session(p_claims jsonb) returns void
 language plpgsql volatile set search_path = '' as $$

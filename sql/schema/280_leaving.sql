@@ -1,5 +1,5 @@
 -- Leaving: a member downloads everything that is stored about the account, and closes it; an administrator does both
--- for a member who asks. Both need a recent sign-in, so that a session left open is not enough. An account is closed
+-- for a member who asks. Both need a fresh proof, so that a session left open is not enough. An account is closed
 -- by the auth service, which deletes the user: the trigger on auth.users closes the profile in that transaction. What
 -- is here decides whether it may, before.
 
@@ -46,7 +46,7 @@ comment on function private.require_nothing_left(uuid, boolean) is
 create function edge.start_closing(p_user_id uuid, p_confirmed boolean) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
-    perform private.require_recent_sign_in('close your account');
+    perform private.require_fresh_proof('close your account');
     if not exists (select from private.profiles as p where p.user_id = p_user_id) then
         perform private.raise_error(404, 'profile_not_found', 'Failed to load profile data');
     end if;
@@ -114,7 +114,7 @@ language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_member private.profiles;
 begin
-    perform private.require_recent_sign_in('download your data');
+    perform private.require_fresh_proof('download your data');
     select p.* into v_member from private.profiles as p where p.user_id = p_user_id;
     if v_member.id is null then
         perform private.raise_error(404, 'profile_not_found', 'Failed to load profile data');

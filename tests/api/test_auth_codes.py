@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,9 +13,130 @@ import pytest
 
 from functions.auth.login_attempts import LoginAttempts
 from tests.support.own_auth import PASSWORD, OwnAuth, bearer, set_password, signed_in, wait_for_notice
+from tests.support.principals import claims_of
 from tests.support.stack import Stack
 
 pytestmark = pytest.mark.embedded_only("has none of these limits")
+
+
+def _change(auth: OwnAuth, token: str, act: str, **proof: str) -> httpx.Response:
+    """Ask for another credential, or for the address that is one."""
+    if act == "password":
+        return set_password(auth, token, password="new-lantern-92", **proof)
+    if act == "address":
+        return set_password(auth, token, email=f"new-{secrets.token_hex(6)}@example.com", **proof)
+    body = {"factor_type": "totp", "friendly_name": secrets.token_hex(4), **proof}
+    return auth.http.post("/factors", headers=bearer(token), json=body)
+
+
+def _shown(auth: OwnAuth, token: str, seconds: float) -> str:
+    """Return a token of the same session whose password was entered so many seconds before now."""
+    entry = {"method": "password", "timestamp": time.time() - seconds}
+    return auth.signed(claims_of(token) | {"amr": [entry]})
+
+
+def _entered(admin_db: psycopg.Connection[Any], user: dict[str, Any], age: str) -> None:
+    """Let the rows of an account's sessions say when the password was entered, or the link opened."""
+    admin_db.execute(
+        "update auth.mfa_amr_claims set updated_at = clock_timestamp() - %s::interval where session_id in "
+        "(select id from auth.sessions where user_id = %s)",
+        [age, user["id"]],
+    )
+
+
+def _refreshed(auth: OwnAuth, session: dict[str, Any]) -> str:
+    body = {"refresh_token": session["refresh_token"]}
+    response = auth.http.post("/token?grant_type=refresh_token", json=body)
+    return str(response.raise_for_status().json()["access_token"])
+
+
+@pytest.mark.threat("T82")
+@pytest.mark.parametrize("act", ["password", "address", "factor"])
+class TestProof:
+    """What yields a credential needs the password of the last ten minutes, in the token and in its row."""
+
+    @pytest.mark.parametrize(
+        ("in_token", "in_row", "status"),
+        [
+            (598, 598, 200),
+            (601, 601, 400),
+            (601, 0, 400),
+            (0, 601, 400),
+            (60, 120, 400),
+            (-120, -120, 400),
+        ],
+        ids=[
+            "at 9:58",
+            "at 10:01",
+            "a token from before the session was proved",
+            "a row that was set back",
+            "a token newer than its row",
+            "a time to come",
+        ],
+    )
+    def test_how_fresh(
+        self,
+        auth: OwnAuth,
+        ada: dict[str, Any],
+        admin_db: psycopg.Connection[Any],
+        act: str,
+        in_token: int,
+        in_row: int,
+        status: int,
+    ) -> None:
+        session = signed_in(auth, ada)
+        _entered(admin_db, ada, f"{in_row} seconds")
+        changed = _change(auth, _shown(auth, session["access_token"], in_token + 0.5), act)
+        assert changed.status_code == status
+        assert status == 200 or changed.json()["error_code"] == "current_password_required"
+
+    def test_a_token_without_entries_proves_nothing(
+        self, auth: OwnAuth, ada: dict[str, Any], act: str
+    ) -> None:
+        claims = claims_of(signed_in(auth, ada)["access_token"])
+        for amr in (None, [], ["password"], [{"method": "password"}]):
+            changed = _change(auth, auth.signed(claims | {"amr": amr}), act)
+            assert (changed.status_code, changed.json()["error_code"]) == (400, "current_password_required")
+
+    def test_an_older_session_needs_the_current_password(
+        self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any], act: str
+    ) -> None:
+        session = signed_in(auth, ada)
+        _entered(admin_db, ada, "3 hours")
+        token = _refreshed(auth, session)
+        bare = _change(auth, token, act)
+        assert (bare.status_code, bare.json()["error_code"]) == (400, "current_password_required")
+        wrong = _change(auth, token, act, current_password="guess-1")
+        assert (wrong.status_code, wrong.json()["error_code"]) == (400, "current_password_invalid")
+        assert _change(auth, token, act, current_password=PASSWORD).status_code == 200
+
+    def test_a_mailed_link_is_proof_for_a_password_alone(
+        self, auth: OwnAuth, ada: dict[str, Any], act: str
+    ) -> None:
+        changed = _change(auth, _by_link(auth, ada)["access_token"], act)
+        assert changed.status_code == (200 if act == "password" else 400)
+
+
+@pytest.mark.threat("T82")
+def test_an_account_without_a_password_gets_none_by_an_old_session(
+    auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
+) -> None:
+    session = _by_link(auth, ada)
+    admin_db.execute("update auth.users set encrypted_password = '' where id = %s", [ada["id"]])
+    _entered(admin_db, ada, "61 minutes")
+    late = set_password(auth, _refreshed(auth, session), password="new-lantern-92")
+    assert (late.status_code, late.json()["error_code"]) == (400, "current_password_required")
+    fresh = _by_link(auth, ada)["access_token"]
+    assert set_password(auth, fresh, password="new-lantern-92").status_code == 200
+
+
+def _by_link(auth: OwnAuth, user: dict[str, Any]) -> dict[str, Any]:
+    """Return a session that began with a recovery link."""
+    body = {"type": "recovery", "email": user["email"]}
+    link = auth.http.post("/admin/generate_link", headers=bearer(auth.service_key), json=body).json()
+    headers = {"x-real-ip": f"10.8.{secrets.randbelow(250)}.{secrets.randbelow(250)}"}
+    opened = {"type": "recovery", "token_hash": link["hashed_token"]}
+    return dict(auth.http.post("/verify", headers=headers, json=opened).raise_for_status().json())
 
 
 class TestNewPassword:
@@ -27,22 +149,9 @@ class TestNewPassword:
         assert auth.sign_in(ada["email"], "new-lantern-92").status_code == 200
 
     @pytest.mark.threat("T82")
-    def test_an_older_session_needs_the_current_password(
-        self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
-    ) -> None:
+    def test_other_sessions_end(self, auth: OwnAuth, ada: dict[str, Any]) -> None:
         session, other = signed_in(auth, ada), signed_in(auth, ada)
-        admin_db.execute(
-            "update auth.mfa_amr_claims set updated_at = now() - interval '11 minutes' where session_id in "
-            "(select id from auth.sessions where user_id = %s)",
-            [ada["id"]],
-        )
-        token = session["access_token"]
-        bare = set_password(auth, token, password="new-lantern-92")
-        assert (bare.status_code, bare.json()["error_code"]) == (400, "current_password_required")
-        wrong = set_password(auth, token, password="new-lantern-92", current_password="guess-1")
-        assert (wrong.status_code, wrong.json()["error_code"]) == (400, "current_password_invalid")
-        right = set_password(auth, token, password="new-lantern-92", current_password=PASSWORD)
-        assert right.status_code == 200
+        set_password(auth, session["access_token"], password="new-lantern-92").raise_for_status()
         ended = auth.http.get("/user", headers=bearer(other["access_token"]))
         assert (ended.status_code, ended.json()["error_code"]) == (403, "session_not_found")
 
@@ -63,27 +172,14 @@ class TestNewPassword:
     def test_a_recovery_link_is_proof_for_an_hour(
         self, auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
     ) -> None:
-        link = auth.http.post(
-            "/admin/generate_link",
-            headers=bearer(auth.service_key),
-            json={"type": "recovery", "email": ada["email"]},
-        ).json()
-        headers = {"x-real-ip": "10.8.8.1"}
-        body = {"type": "recovery", "token_hash": link["hashed_token"]}
-        session = auth.http.post("/verify", headers=headers, json=body).raise_for_status().json()
-        admin_db.execute(
-            "update auth.mfa_amr_claims set updated_at = now() - interval '2 hours' where session_id in "
-            "(select id from auth.sessions where user_id = %s)",
-            [ada["id"]],
-        )
-        late = set_password(auth, session["access_token"], password="new-lantern-92")
+        session = _by_link(auth, ada)
+        _entered(admin_db, ada, "61 minutes")
+        late = set_password(auth, _refreshed(auth, session), password="new-lantern-92")
         assert late.json()["error_code"] == "current_password_required"
-        admin_db.execute(
-            "update auth.mfa_amr_claims set updated_at = now() - interval '30 minutes' where session_id in "
-            "(select id from auth.sessions where user_id = %s)",
-            [ada["id"]],
-        )
-        assert set_password(auth, session["access_token"], password="new-lantern-92").status_code == 200
+        session = _by_link(auth, ada)
+        _entered(admin_db, ada, "59 minutes")
+        token = _refreshed(auth, session)
+        assert set_password(auth, token, password="new-lantern-92").status_code == 200
 
     @pytest.mark.threat("T81")
     @pytest.mark.parametrize("password", ["123456", "Password", "qwerty", "HARBORLINE"])

@@ -12,16 +12,17 @@ import pyotp
 import pytest
 
 from tests.support.own_auth import PASSWORD, OwnAuth, bearer, own_auth, signed_in
+from tests.support.principals import claims_of
 from tests.support.stack import Stack
 
 pytestmark = pytest.mark.embedded_only("has factors of its own")
 
 
 class Person:
-    """Somebody with a session, who asks for factors."""
+    """Somebody with a session, who asks for factors and enters the password where one is given."""
 
-    def __init__(self, auth: OwnAuth, token: str) -> None:
-        self.auth, self.token = auth, token
+    def __init__(self, auth: OwnAuth, token: str, password: str = "") -> None:
+        self.auth, self.token, self.password = auth, token, password
         self.address = f"10.15.{secrets.randbelow(250)}.{secrets.randbelow(250)}"
 
     def ask(self, method: str, path: str, body: Any = None, address: str = "") -> httpx.Response:
@@ -31,7 +32,8 @@ class Person:
 
     def enroll(self, name: str = "phone", kind: str = "totp") -> httpx.Response:
         """Begin a factor."""
-        return self.ask("POST", "/factors", {"factor_type": kind, "friendly_name": name})
+        body = {"factor_type": kind, "friendly_name": name, "current_password": self.password}
+        return self.ask("POST", "/factors", body)
 
     def begun(self, name: str = "phone") -> dict[str, Any]:
         """Return a factor that is not verified yet, with an open challenge."""
@@ -131,7 +133,7 @@ class TestCode:
 
     def test_of_a_token_without_a_session(self, auth: OwnAuth, ada: dict[str, Any]) -> None:
         claims = {"sub": ada["id"], "role": "authenticated", "aud": "authenticated"}
-        without = Person(auth, auth.signed(claims | {"exp": int(time.time()) + 60}))
+        without = Person(auth, auth.signed(claims | {"exp": int(time.time()) + 60}), PASSWORD)
         assert _said(without.verify(without.begun())) == (403, "session_not_found")
 
     @pytest.mark.threat("T85")
@@ -144,6 +146,138 @@ class TestCode:
         assert admin_db.execute(query, [ada["id"]]).fetchone() == (1,)
         assert person.verify(factor).status_code == 200
         assert admin_db.execute(query, [ada["id"]]).fetchone() is None
+
+
+class TestProof:
+    """With a factor its code is the proof, and in its first day the password too."""
+
+    @pytest.fixture
+    def later(self, person: Person, ada: dict[str, Any], admin_db: psycopg.Connection[Any]) -> Any:
+        """Return what verifies Ada's factor and returns its id; then it and the entries are so long age."""
+
+        def pass_by(factor: str, code: str, password: str) -> str:
+            begun = person.begun()
+            session = person.verify(begun).raise_for_status().json()
+            admin_db.execute(
+                "update auth.mfa_factors set created_at = now() - interval '3 days',"
+                " updated_at = now() - %s::interval where id = %s",
+                [factor, begun["id"]],
+            )
+            for method, age in (("totp", code), ("password", password)):
+                admin_db.execute(
+                    "update auth.mfa_amr_claims set updated_at = now() - %s::interval"
+                    " where authentication_method = %s and session_id in"
+                    " (select id from auth.sessions where user_id = %s)",
+                    [age, method, ada["id"]],
+                )
+            body = {"refresh_token": session["refresh_token"]}
+            fresh = person.auth.http.post("/token?grant_type=refresh_token", json=body).json()
+            person.token = fresh["access_token"]
+            return str(begun["id"])
+
+        return pass_by
+
+    def changes(self, person: Person, factor_id: str) -> list[httpx.Response]:
+        """Ask for everything that needs it; the removal last."""
+        proof = {"current_password": person.password} if person.password else {}
+        new_email = f"new-{secrets.token_hex(6)}@example.com"
+        return [
+            person.enroll("tablet"),
+            person.ask("PUT", "/user", {"email": new_email, **proof}),
+            person.ask("PUT", "/user", {"password": "new-lantern-92", **proof}),
+            person.ask("DELETE", f"/factors/{factor_id}"),
+        ]
+
+    @pytest.mark.threat("T82", "T84")
+    @pytest.mark.parametrize("password", ["", PASSWORD])
+    def test_a_code_of_before_is_none_whatever_the_password(
+        self, person: Person, later: Any, password: str
+    ) -> None:
+        factor_id = later("2 days", "601 seconds", "0 seconds")
+        person.password = password
+        changes = self.changes(person, factor_id)
+        assert [_said(each) for each in changes] == [(403, "reauthentication_needed")] * 4
+        # What is no credential yet needs none.
+        begun = person.ask("POST", f"/factors/{factor_id}/challenge")
+        assert begun.status_code == 200
+
+    def test_a_code_is_proof(self, person: Person, later: Any) -> None:
+        changes = self.changes(person, later("25 hours", "590 seconds", "3 hours"))
+        assert [each.status_code for each in changes] == [200] * 4
+
+    @pytest.mark.threat("T84")
+    def test_a_code_of_a_new_factor_is_proof_with_the_password(self, person: Person, later: Any) -> None:
+        factor_id = later("23 hours", "0 seconds", "3 hours")
+        required = (400, "current_password_required")
+        changes = self.changes(person, factor_id)
+        assert [_said(each) for each in changes] == [required] * 3 + [(403, "reauthentication_needed")]
+        person.password = PASSWORD
+        assert [each.status_code for each in self.changes(person, factor_id)] == [200] * 3 + [403]
+
+    def test_an_unverified_one_is_removed_without(
+        self, person: Person, admin_db: psycopg.Connection[Any]
+    ) -> None:
+        factor = person.begun()
+        admin_db.execute("update auth.mfa_amr_claims set updated_at = now() - interval '1 hour'")
+        assert person.ask("DELETE", f"/factors/{factor['id']}").status_code == 200
+
+    @pytest.mark.threat("T84")
+    def test_a_token_from_before_the_code_is_worth_nothing(
+        self, auth: OwnAuth, person: Person, later: Any
+    ) -> None:
+        before = person.token
+        factor_id = later("2 days", "0 seconds", "0 seconds")
+        owner, person.token = person.token, before
+        assert [_said(each)[1] for each in self.changes(person, factor_id)] == ["insufficient_aal"] * 4
+        person.token = owner
+        assert person.ask("DELETE", f"/factors/{factor_id}").status_code == 200
+
+    def test_the_token_says_what_the_database_does(
+        self,
+        person: Person,
+        ada: dict[str, Any],
+        admin_db: psycopg.Connection[Any],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """The clock of this service is two minutes fast."""
+        factor = person.begun()
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + 120)
+        code = pyotp.TOTP(factor["secret"]).at(int(now) + 120)
+        verified = person.verify(factor, code).raise_for_status().json()
+        rows = admin_db.execute(
+            "select authentication_method, floor(extract(epoch from a.updated_at))::int"
+            " from auth.mfa_amr_claims as a join auth.sessions as s on a.session_id = s.id"
+            " where s.user_id = %s",
+            [ada["id"]],
+        ).fetchall()
+        amr = claims_of(verified["access_token"])["amr"]
+        assert {(entry["method"], entry["timestamp"]) for entry in amr} == set(rows)
+        assert max(entry["timestamp"] for entry in amr) <= now + 1
+        person.token = verified["access_token"]
+        assert person.ask("DELETE", f"/factors/{factor['id']}").status_code == 200
+
+
+class TestSignOut:
+    """A password alone, of an account with a factor, ends no session but its own."""
+
+    @pytest.fixture
+    def sessions(self, auth: OwnAuth, ada: dict[str, Any], person: Person) -> tuple[Person, Person]:
+        """Return Ada with a session at aal2, and with one that knows the password alone."""
+        person.token = person.verify(person.begun()).raise_for_status().json()["access_token"]
+        return person, Person(auth, signed_in(auth, ada)["access_token"])
+
+    @pytest.mark.threat("T84")
+    def test_with_the_password_alone(self, sessions: tuple[Person, Person]) -> None:
+        owner, other = sessions
+        assert _said(other.ask("POST", "/logout?scope=others")) == (403, "insufficient_aal")
+        assert other.ask("POST", "/logout").status_code == 204
+        assert [each.ask("GET", "/user").status_code for each in (owner, other)] == [200, 403]
+
+    def test_with_both(self, sessions: tuple[Person, Person]) -> None:
+        owner, other = sessions
+        assert owner.ask("POST", "/logout").status_code == 204
+        assert [each.ask("GET", "/user").status_code for each in (owner, other)] == [403, 403]
 
 
 class TestNewFactor:

@@ -492,8 +492,13 @@ def test_what_is_too_old_to_matter_is_purged(stack: Stack, auth_database: str) -
         assert db.execute("select from auth.attempts where subject = 'alive'").rowcount == 1
 
 
-def test_what_sessions_leave_behind_is_purged_by_its_age(stack: Stack, auth_database: str) -> None:
-    """Used refresh tokens after 30 days, the audit log after 90, a session when it was idle for a year."""
+@pytest.mark.parametrize(
+    ("settings", "days"), [({}, 365), ({"GOTRUE_SESSIONS_INACTIVITY_TIMEOUT": "720h"}, 60)]
+)
+def test_what_sessions_leave_behind_is_purged_by_its_age(
+    stack: Stack, auth_database: str, settings: dict[str, str], days: int
+) -> None:
+    """Used refresh tokens after 30 days, the audit log after 90, sessions after 30 more or a year."""
     with own_auth(stack, DATABASE_URL=auth_database) as auth:
         ada = auth.new_user(PASSWORD)
         first, idle, alive = (signed_in(auth, ada)["refresh_token"] for _ in range(3))
@@ -501,15 +506,17 @@ def test_what_sessions_leave_behind_is_purged_by_its_age(stack: Stack, auth_data
         newest = _refreshed(auth, second)
         left_by_a_tab = _refreshed(auth, first)
     with psycopg.connect(auth_database, autocommit=True) as db:
-        for token, days in ((first, 31), (second, 29), (left_by_a_tab, 366), (idle, 366), (alive, 364)):
+        late, early = days + 1, days - 1
+        ages = ((first, 31), (second, 29), (left_by_a_tab, late), (idle, late), (alive, early))
+        for token, age in ages:
             aged = "update auth.refresh_tokens set updated_at = now() - make_interval(days => %s) "
-            assert db.execute(f"{aged} where token = %s", [days, token]).rowcount == 1
+            assert db.execute(f"{aged} where token = %s", [age, token]).rowcount == 1
         unused = (
             "update auth.sessions set created_at = created_at - make_interval(days => %s)"
             " where id = (select session_id from auth.refresh_tokens where token = %s)"
         )
-        for token, days in ((idle, 366), (alive, 364)):
-            assert db.execute(unused, [days, token]).rowcount == 1
+        for token, age in ((idle, late), (alive, early)):
+            assert db.execute(unused, [age, token]).rowcount == 1
         db.execute(
             "update auth.audit_log_entries set created_at = now() - case payload ->> 'action' "
             "when 'login' then interval '91 days' else interval '89 days' end"
@@ -524,13 +531,17 @@ def test_what_sessions_leave_behind_is_purged_by_its_age(stack: Stack, auth_data
 
         assert left() == ({first, second, newest, left_by_a_tab, idle, alive}, {"login", "token_refreshed"})
         due = ({second, newest, left_by_a_tab, alive}, {"token_refreshed"})
-        with own_auth(stack, DATABASE_URL=auth_database) as auth:
+        with own_auth(stack, DATABASE_URL=auth_database, **settings) as auth:
             until = time.monotonic() + 20
             while left() != due and time.monotonic() < until:
                 time.sleep(0.02)
             assert left() == due
             assert db.execute("select from auth.sessions").rowcount == 2, "nobody came back to the third"
-            assert _refreshed(auth, alive), "who was away for less goes on"
+            body = {"refresh_token": alive}
+            back = auth.http.post("/token?grant_type=refresh_token", json=body).json()
+            assert back.get("error_code") == ("session_expired" if settings else None), (
+                "who was away for less"
+            )
             assert _refreshed(auth, newest), "a session needs none of its used tokens"
 
 

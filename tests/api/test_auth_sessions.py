@@ -1,6 +1,7 @@
 """Sessions: refresh tokens are swapped once, signing out ends what it says, the second factor holds."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import bcrypt
@@ -10,7 +11,7 @@ import pyotp
 import pytest
 
 from tests.support import plain_http
-from tests.support.people import PASSWORD, ApiClient, Member
+from tests.support.people import PASSWORD, Administrator, ApiClient, Member, People
 from tests.support.principals import claims_of
 from tests.support.stack import Stack
 
@@ -134,6 +135,13 @@ def test_signing_out_while_refreshing_never_fails_oddly(auth: Auth, member: Memb
         assert refreshed.result().status_code in {200, 400}
 
 
+def verify(auth: Auth, token: str, factor_id: str, secret: str) -> httpx.Response:
+    """Show a code of a factor."""
+    challenge = auth.post(f"/factors/{factor_id}/challenge", token).json()
+    body = {"challenge_id": challenge["id"], "code": pyotp.TOTP(secret).now()}
+    return auth.post(f"/factors/{factor_id}/verify", token, body)
+
+
 class TestSecondFactor:
     """An authenticator app: enrolled, challenged, removed."""
 
@@ -144,15 +152,8 @@ class TestSecondFactor:
         factor = auth.post(
             "/factors", before["access_token"], {"factor_type": "totp", "friendly_name": "phone"}
         ).json()
-        after = self._verify(auth, before["access_token"], factor["id"], factor["totp"]["secret"])
+        after = verify(auth, before["access_token"], factor["id"], factor["totp"]["secret"])
         return {"before": before, "after": after.raise_for_status().json(), "factor": factor}
-
-    def _verify(self, auth: Auth, token: str, factor_id: str, secret: str) -> httpx.Response:
-        challenge = auth.post(f"/factors/{factor_id}/challenge", token).json()
-        code = pyotp.TOTP(secret).now()
-        return auth.post(
-            f"/factors/{factor_id}/verify", token, {"challenge_id": challenge["id"], "code": code}
-        )
 
     @pytest.mark.threat("T84")
     @pytest.mark.embedded_only("lets a token from before the second factor go on")
@@ -184,7 +185,7 @@ class TestSecondFactor:
         factor = auth.post(
             "/factors", stepping["access_token"], {"factor_type": "totp", "friendly_name": "phone"}
         ).json()
-        self._verify(auth, stepping["access_token"], factor["id"], factor["totp"]["secret"])
+        verify(auth, stepping["access_token"], factor["id"], factor["totp"]["secret"])
         assert auth.user(bystander["access_token"]) == 403
 
     def test_removing_it_takes_the_session_back(self, auth: Auth, verified: dict[str, Any]) -> None:
@@ -205,6 +206,128 @@ class TestSecondFactor:
         assert auth.post(f"/factors/{factor['id']}/verify", token, body).status_code == 200
         again = auth.post(f"/factors/{factor['id']}/verify", token, body)
         assert (again.status_code, again.json()["error_code"]) == (422, "mfa_ip_address_mismatch")
+
+
+class TestStolenSession:
+    """A session alone gets nothing that needs a proof, whatever the auth service asks."""
+
+    @pytest.fixture
+    def later(self, stack: Stack) -> Any:
+        """Lets time pass for the sessions of a member, who uses them, and for the factors."""
+
+        def pass_by(member: Member, days: float) -> None:
+            with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
+                for table, columns, rows in (
+                    ("mfa_amr_claims", ("updated_at",), "session_id in (select id from auth.sessions"),
+                    ("sessions", ("created_at",), "id in (select id from auth.sessions"),
+                    (
+                        "mfa_factors",
+                        ("created_at", "updated_at"),
+                        "user_id in (select user_id from auth.sessions",
+                    ),
+                ):
+                    changes = ", ".join(
+                        f"{column} = {column} - make_interval(secs => %(age)s)" for column in columns
+                    )
+                    connection.execute(
+                        f"update auth.{table} set {changes} where {rows} where user_id = %(user)s)",
+                        {"age": days * 86400, "user": member.user_id},
+                    )
+
+        return pass_by
+
+    def taken(self, auth: Auth, token: str, member: Member) -> set[tuple[int, str]]:
+        """Return how each is answered: another wallet, the data, the end of the account."""
+        thief = ApiClient(auth.stack, token)
+        wallet = {"trc20_wallet_address": "TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf"}
+        asked = [
+            thief.patch("profiles", f"user_id=eq.{member.user_id}", wallet),
+            thief.function("download-data"),
+            thief.function("close-account", {"confirmed": True}),
+        ]
+        return {(each.status_code, each.json()["code"]) for each in asked}
+
+    @pytest.mark.threat("T17", "T84")
+    def test_with_a_factor_of_the_thief(
+        self,
+        auth: Auth,
+        people: People,
+        referrer: Member,
+        finance: Administrator,
+        later: Any,
+    ) -> None:
+        member = people.earner(referrer.profile_id, finance)
+        session = auth.sign_in(member)
+        later(member, 3 / 24)
+        session = auth.refresh(session["refresh_token"]).json()
+        needs_proof = {(403, "reauthentication_needed")}
+        assert self.taken(auth, session["access_token"], member) == needs_proof
+        # This stack's auth service asks for no password here, as a real GoTrue does not.
+        factor = auth.post("/factors", session["access_token"], {"factor_type": "totp"}).json()
+        session = verify(auth, session["access_token"], factor["id"], factor["totp"]["secret"]).json()
+        assert claims_of(session["access_token"])["aal"] == "aal2"
+        assert self.taken(auth, session["access_token"], member) == needs_proof
+        thief = ApiClient(auth.stack, session["access_token"])
+        (row,) = thief.insert("withdrawals", member.withdrawal_row(100)).raise_for_status().json()
+        body = {"withdrawalId": row["id"], "action": "approve"}
+        approved = finance.function("admin-approve-withdrawal", body)
+        assert (approved.status_code, approved.json()["code"]) == (409, "on_hold")
+        assert "a change of second factor" in approved.json()["error"]
+        # The owner comes back with the password, and is asked for the code of another.
+        back = ApiClient(auth.stack, auth.sign_in(member)["access_token"])
+        ended = back.rpc("end_other_sessions")
+        assert (ended.status_code, ended.json()["code"]) == (403, "insufficient_aal")
+
+    @pytest.mark.threat("T17", "T84")
+    def test_with_the_factor_of_the_owner(self, auth: Auth, member: Member, later: Any) -> None:
+        session = auth.sign_in(member)
+        factor = auth.post("/factors", session["access_token"], {"factor_type": "totp"}).json()
+        session = verify(auth, session["access_token"], factor["id"], factor["totp"]["secret"]).json()
+        # A session that is used.
+        session = auth.refresh(session["refresh_token"]).json()
+        later(member, 60)
+        session = auth.refresh(session["refresh_token"]).json()
+        token = session["access_token"]
+        assert claims_of(token)["aal"] == "aal2"
+        assert self.taken(auth, token, member) == {(403, "reauthentication_needed")}
+        headers = {"authorization": f"Bearer {token}"}
+        auth.http.delete(f"/factors/{factor['id']}", headers=headers).raise_for_status()
+        # The token goes on to say aal2.
+        assert self.taken(auth, token, member) == {(403, "reauthentication_needed")}
+
+
+@pytest.mark.parametrize(
+    ("column", "days"), [("refreshed_at", 30), ("created_at", 180)], ids=["not used", "too old"]
+)
+def test_a_session_ends_for_all_services_at_the_same_moment(
+    auth: Auth, member: Member, stack: Stack, column: str, days: int
+) -> None:
+    session = auth.refresh(auth.sign_in(member)["refresh_token"]).json()
+    client = ApiClient(stack, session["access_token"])
+    session_id = claims_of(session["access_token"])["session_id"]
+
+    def age(minutes: int) -> None:
+        with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as connection:
+            moved = "created_at = now() - make_interval(days => %(days)s, mins => %(minutes)s)"
+            if column == "refreshed_at":
+                moved = (
+                    f"{moved}, {moved.replace('created_at = now()', column + ' = timezone($$UTC$$, now())')}"
+                )
+            connection.execute(
+                f"update auth.sessions set {moved} where id = %(id)s",
+                {"days": days, "minutes": minutes, "id": session_id},
+            )
+
+    age(-1)
+    listed = {each["id"]: each for each in client.rpc("get_my_sessions").raise_for_status().json()}
+    left = datetime.fromisoformat(listed[session_id]["ends_at"]) - datetime.now(UTC)
+    assert timedelta(seconds=40) < left < timedelta(seconds=61)
+    session = auth.refresh(session["refresh_token"]).raise_for_status().json()
+    age(1)
+    ended = auth.refresh(session["refresh_token"])
+    assert (ended.status_code, ended.json()["error_code"]) == (400, "session_expired")
+    rejected = ApiClient(stack, session["access_token"]).rpc("get_my_sessions")
+    assert (rejected.status_code, rejected.json()["code"]) == (401, "session_ended")
 
 
 def test_a_ban_blocks_sign_in_and_refresh_and_keeps_the_session(

@@ -102,6 +102,16 @@ update private.profiles set account_status = 'active' where user_id = user_id('f
 insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) values (gen_random_uuid(), user_id('freya'), 'totp', 'verified', now(), now());
 select act_as('freya');
 select raises('select pre_request.check_request()', 403, 'aal2_required', 'Enter the code from your authenticator app to continue.', 'a password alone, with a second factor set up');
+select raises(
+    'select pre_request.check_request()', 403, 'insufficient_aal', 'Enter the code from your authenticator app to end other sessions.', 'nor does it end others: ' || f
+) from unnest(array['end_session', 'end_other_sessions']) as f cross join lateral set_config('request.path', '/rpc/' || f, true);
+select set_config('request.path', '', true);
+select with_claims('freya', '{"aal": "aal2"}');
+select raises('select pre_request.check_request()', 403, 'aal2_required', 'Enter the code from your authenticator app to continue.', 'a token that says aal2, of a session that is not');
+select act_as_owner();
+update auth.sessions set aal = 'aal2' where user_id = user_id('freya');
+select act_as('freya');
+select raises('select pre_request.check_request()', 403, 'aal2_required', 'Enter the code from your authenticator app to continue.', 'a token from before the second factor');
 select with_claims('freya', '{"aal": "aal2"}');
 select lives_ok('select pre_request.check_request()', 'both factors pass');
 select act_as_owner();
@@ -153,6 +163,10 @@ select act_as_owner();
 update auth.sessions set not_after = now() - interval '1 second' where user_id = user_id('embla');
 select act_as('embla');
 select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'a member whose session has ended');
+select act_as_owner();
+update auth.sessions set not_after = null, created_at = now() - interval '180 days 1 minute', refreshed_at = now() at time zone 'UTC' where user_id = user_id('embla');
+select act_as('embla');
+select raises('select pre_request.check_request()', 401, 'session_ended', 'Your session has ended. Sign in again.', 'or is older than it may become');
 
 select act_as_owner();
 update private.admin_session_activity set started_at = now() - interval '8 hours 1 second', last_seen_at = now() where session_token = (select p.session_id from people as p where p.name = 'elin');

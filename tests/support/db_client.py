@@ -45,12 +45,12 @@ class DbClient:
         assert row is not None
         return next(iter(row.values()))
 
-    def attempt(self, claims: dict[str, str], query: str, *arguments: object) -> str | None:
+    def attempt(self, claims: dict[str, Any], query: str, *arguments: object) -> str | None:
         """Run a statement as a role; return its error code, or None on success."""
         return self.attempt_on(self.db, claims, query, *arguments)
 
     def attempt_on(
-        self, connection: Connection, claims: dict[str, str], query: str, *arguments: object
+        self, connection: Connection, claims: dict[str, Any], query: str, *arguments: object
     ) -> str | None:
         """Run a statement as a role on another connection."""
         try:
@@ -64,7 +64,7 @@ class DbClient:
         return None
 
     @staticmethod
-    def act(connection: Connection, claims: dict[str, str], query: str, *arguments: object) -> None:
+    def act(connection: Connection, claims: dict[str, Any], query: str, *arguments: object) -> None:
         """Run a statement as a role, inside a transaction."""
         connection.execute(
             "select set_config('request.jwt.claims', %s, true), set_config('role', %s, true)",
@@ -89,6 +89,30 @@ class DbClient:
     def as_member(self, person: Person, query: str, *arguments: object) -> str | None:
         """Run a statement as a member."""
         return self.attempt({"sub": self.users[person.name], "role": "authenticated"}, query, *arguments)
+
+    def proved(self, person: Person) -> dict[str, Any]:
+        """Return the claims of a member who entered the password just now: the session's id is the user's."""
+        user = self.users[person.name]
+        with self.db.transaction():
+            # Without the foreign keys: the auth service has no such user.
+            self.db.execute("set local session_replication_role = replica")
+            self.db.execute(
+                "insert into auth.sessions (id, user_id, created_at, updated_at, aal)"
+                " values (%(user)s, %(user)s, now(), now(), 'aal1') on conflict do nothing",
+                {"user": user},
+            )
+            entered = self.value(
+                "insert into auth.mfa_amr_claims"
+                " (id, session_id, created_at, updated_at, authentication_method)"
+                " values (%s, %s, now(), now(), 'password')"
+                " on conflict (session_id, authentication_method) do update set updated_at = now()"
+                " returning floor(extract(epoch from updated_at))::int",
+                user,
+                user,
+            )
+            self.db.execute("set local session_replication_role = origin")
+        entry = {"method": "password", "timestamp": entered}
+        return {"sub": user, "role": "authenticated", "session_id": user, "aal": "aal1", "amr": [entry]}
 
     def join(self, person: Person) -> None:
         """Create a confirmed member with a wallet."""

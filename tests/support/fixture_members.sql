@@ -249,6 +249,13 @@ begin
     insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
     select race.copy_id(u.id, n), race.copy_id(u.id, n) || '@race.example', u.email_confirmed_at, u.raw_user_meta_data
     from generate_series(v_first, v_last) as n, auth.users as u where u.id in (select m.user_id from race.members as m);
+    -- Signed in: the session's id is the member's.
+    insert into auth.sessions (id, user_id, created_at, updated_at, aal)
+    select u.id, u.id, now(), now(), 'aal1'
+    from generate_series(v_first, v_last) as n, race.members as m, race.copy_id(m.user_id, n) as u (id);
+    insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)
+    select u.id, u.id, now(), now(), 'password'
+    from generate_series(v_first, v_last) as n, race.members as m, race.copy_id(m.user_id, n) as u (id);
     insert into storage.objects (bucket_id, name, owner_id, metadata)
     select o.bucket_id, race.copy_id(m.user_id, n) || substr(o.name, 37), race.copy_id(m.user_id, n)::text, o.metadata
     from generate_series(v_first, v_last) as n, storage.objects as o, race.members as m where o.owner_id = m.user_id::text;

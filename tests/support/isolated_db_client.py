@@ -40,7 +40,7 @@ class IsolatedDbClient(DbClient):
         self.home.execute(f"drop database {self.name} with (force)")
         self.home.close()
 
-    def attempt(self, claims: dict[str, str], query: str, *arguments: object) -> str | None:
+    def attempt(self, claims: dict[str, Any], query: str, *arguments: object) -> str | None:
         """Run a statement as a role, after a crashed attempt when `crashing` is set."""
         if self.crashing:
             self.crashing = False
@@ -62,7 +62,7 @@ class IsolatedDbClient(DbClient):
             blocker.rollback()
             return [work.result() for work in works]
 
-    def _alone(self, claims: dict[str, str], query: str, request: str) -> str | None:
+    def _alone(self, claims: dict[str, Any], query: str, request: str) -> str | None:
         with self._connect(autocommit=True) as connection:
             return self.attempt_on(connection, claims, query, request)
 

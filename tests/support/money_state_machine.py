@@ -275,7 +275,7 @@ class MoneyStateMachine(RuleBasedStateMachine):
         if person.name not in self.wallets:
             return
         wallet = OTHER_WALLET if self.wallets[person.name] == WALLET else WALLET
-        claims = {"sub": self.client.users[person.name], "role": "authenticated", "aal": "aal2"}
+        claims = self.client.proved(person)
         query = "update public.profiles set trc20_wallet_address = %s where user_id = %s"
         self.client.crashing = crashing
         assert self.client.attempt(claims, query, wallet, self.client.users[person.name]) is None

@@ -35,6 +35,7 @@ begin
         ) end
     );
     insert into auth.sessions (id, user_id, created_at, updated_at, aal) values (v_session, v_user, now(), now(), 'aal1');
+    insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method) values (gen_random_uuid(), v_session, now(), now(), 'password');
     insert into actors.people (name, user_id, session_id, role) values (p_name, v_user, v_session, 'authenticated');
     if p_referrer is null then
         perform private.create_root_member(v_user, p_name, initcap(p_name));
@@ -62,7 +63,7 @@ create function actors.claims(p_name text) returns jsonb language sql stable as 
         then jsonb_build_object('sid', p.session_id, 'jti', p.name)
         else jsonb_build_object(
             'session_id', p.session_id, 'aal', p.aal,
-            'amr', jsonb_build_array(jsonb_build_object('method', 'password', 'timestamp', extract(epoch from now())::bigint))
+            'amr', jsonb_build_array(jsonb_build_object('method', 'password', 'timestamp', floor(extract(epoch from now()))))
         )
     end
     from actors.people as p where p.name = p_name

@@ -13,6 +13,7 @@ from functions.auth import audit, factors
 from functions.auth.authentication import authenticate, authenticate_locked
 from functions.auth.emails import notify, notify_paused
 from functions.auth.errors import invalid
+from functions.auth.reauthentication import check_code, check_proof
 from functions.auth.request_parsing import Body, OptionalUuid, read_body
 from functions.auth.responses import json_response
 from functions.auth.service import Service, service_of
@@ -27,6 +28,7 @@ class EnrollBody(Body):
     factor_type: str | None = None
     friendly_name: str | None = None
     issuer: str | None = None
+    current_password: str | None = None
 
 
 class CodeBody(Body):
@@ -39,10 +41,15 @@ class CodeBody(Body):
 async def enroll(request: Request) -> Response:
     """Make a factor, unverified until its first code is given."""
     service = service_of(request)
-    await authenticate(service, request)
+    principal = await authenticate(service, request)
     body = await EnrollBody.read(request)
     _check_type(service, body.factor_type)
     name = body.friendly_name or ""
+    async with transaction(service.pool) as connection:
+        await factors.check_room(service, connection, principal, name)
+    address = client_address(request)
+    await check_proof(service, principal, "adding an authenticator", body.current_password, address)
+    # Again under the lock, which no password is compared in.
     async with transaction(service.pool) as connection:
         principal = await authenticate_locked(service, connection, request)
         await factors.check_room(service, connection, principal, name)
@@ -54,7 +61,7 @@ async def enroll(request: Request) -> Response:
             [factor_id, principal.user["id"], name, secret],
         )
         traits = {"factor_id": str(factor_id)}
-        await audit.record(connection, "factor_in_progress", principal.user, traits, client_address(request))
+        await audit.record(connection, "factor_in_progress", principal.user, traits, address)
     issuer = body.issuer or service.settings.site_host
     uri = factors.otpauth_uri(issuer, principal.user["email"] or "", secret)
     picture = segno.make(uri, error="m").svg_inline(scale=4, border=4, light="#fff")
@@ -143,8 +150,10 @@ async def unenroll(request: Request) -> Response:
     async with transaction(service.pool) as connection:
         principal = await authenticate_locked(service, connection, request)
         factor = await factors.lock_factor(connection, request, principal.user)
-        if factor["status"] == "verified" and not principal.is_aal2:
-            raise ApiError(422, "insufficient_aal", "AAL2 required to unenroll verified factor")
+        if factor["status"] == "verified":
+            if not principal.is_aal2:
+                raise ApiError(422, "insufficient_aal", "AAL2 required to unenroll verified factor")
+            check_code(service, principal, "removing an authenticator")
         traits = {
             "factor_id": str(factor["id"]),
             "factor_status": factor["status"],

@@ -10,7 +10,7 @@ from functions.auth.authentication import Principal, authenticate, authenticate_
 from functions.auth.emails import notify, send_email_change, send_reauthentication
 from functions.auth.errors import invalid
 from functions.auth.passwords import names_of, store_hash
-from functions.auth.reauthentication import check_proof
+from functions.auth.reauthentication import check_proof, check_proof_for_password
 from functions.auth.request_parsing import Metadata, check_metadata, normalized_email
 from functions.auth.responses import json_response
 from functions.auth.service import Service, service_of
@@ -21,7 +21,7 @@ from functions.core.request import client_address
 
 
 class ChangeBody(pkce.PkceBody):
-    """What the principal changes, and the proof that a new password needs."""
+    """What the principal changes, and the proof that a new password or address needs."""
 
     email: str | None = None
     phone: str | None = None
@@ -46,13 +46,17 @@ async def logout(request: Request) -> Response:
         principal = await authenticate_locked(service, connection, request)
         if scope not in {"global", "local", "others"}:
             raise invalid(f'Unsupported logout scope "{scope}"')
-        await audit.record(connection, "logout", principal.user)
-        if scope == "global" or principal.session is None:
-            await sessions.end_all(connection, principal.user["id"])
-        elif scope == "local":
-            await sessions.end_one(connection, principal.session["id"])
-        else:
-            await sessions.end_others(connection, principal.user["id"], principal.session["id"])
+        user, session = principal.user, principal.session
+        may_end_others = principal.is_aal2 or not has_verified_factor(user)
+        if scope == "others" and not may_end_others:
+            raise ApiError(403, "insufficient_aal", "AAL2 session is required to end other sessions.")
+        await audit.record(connection, "logout", user)
+        if session is not None and (scope == "local" or not may_end_others):
+            await sessions.end_one(connection, session["id"])
+        elif session is not None and scope == "others":
+            await sessions.end_others(connection, user["id"], session["id"])
+        elif may_end_others:
+            await sessions.end_all(connection, user["id"])
     return Response(status_code=204)
 
 
@@ -124,12 +128,13 @@ async def _check(
         message = "AAL2 session is required to update email or password when MFA is enabled."
         raise ApiError(401, "insufficient_aal", message)
     if new_email:
+        await check_proof(service, principal, "setting new email address", body.current_password, address)
         async with service.pool.connection() as connection:
             await check_email_is_free(connection, new_email, user["aud"], user["id"], or_unconfirmed=True)
     if password is None:
         return new_email, None
+    await check_proof_for_password(service, principal, body.current_password, body.nonce, address)
     if user["encrypted_password"]:
-        await check_proof(service, principal, body.current_password, body.nonce, address)
         async with service.passwords.slot():
             is_same = await service.passwords.matches(password, user["encrypted_password"])
         if is_same:

@@ -6,6 +6,7 @@ import { linkOf, mailTo, openLink } from '../mail'
 import { createMember, memberBrowser, referrerId, type Person } from '../people'
 import { memberKey, memberSession, need, origin } from '../stack'
 
+// threats: T138
 // Tokens in an address sign in only where nobody else is signed in, or by the member's own choice.
 
 interface Tokens {

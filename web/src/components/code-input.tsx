@@ -25,7 +25,9 @@ export function CodeInput({ value, onChange, hint, note, error, takesFocus }: Co
   const [isFocused, setIsFocused] = useState(false)
   const wrong = Boolean(error)
   useEffect(() => {
-    if (wrong) input.current?.select()
+    if (!wrong) return
+    input.current?.focus()
+    input.current?.select()
   }, [wrong])
 
   /** Digits follow each other: the caret stands behind the last one, unless all are selected. */

@@ -263,6 +263,42 @@ test('two-step sign-in is set up, asked for, and removed with a code', async ({ 
   await context.close()
 })
 
+test('a device of today counts only beside the password: both are asked for over the form', async ({
+  browser,
+}) => {
+  const person = await createMember('tova')
+  const account = await signedIn(person)
+  await setWallet(account)
+  const { id, totp } = await send<{ id: string; totp: { secret: string } }>(
+    account.token,
+    'POST',
+    '/auth/v1/factors',
+    { factor_type: 'totp', friendly_name: 'My phone' },
+  )
+  const factor = `/auth/v1/factors/${id}`
+  const challenge = await send<{ id: string }>(account.token, 'POST', `${factor}/challenge`, {})
+  const first = { challenge_id: challenge.id, code: await codeOf(totp.secret, -1) }
+  await send(account.token, 'POST', `${factor}/verify`, first)
+
+  const page = await openUnproved(browser, person)
+  await page.goto('/settings')
+  await page.getByLabel('Six-digit code').fill(await codeOf(totp.secret))
+  await page.getByLabel('TRC20 wallet address').fill('T123')
+  await page.getByRole('button', { name: 'Save address' }).click()
+  const proof = page.getByRole('dialog', { name: 'Confirm that it’s you' })
+  await proof.getByLabel('Your password').fill('not the one')
+  await proof.getByLabel('Six-digit code').fill('000000')
+  await proof.getByRole('button', { name: 'Continue' }).click()
+  await expect(proof.getByText('Wrong password')).toBeVisible()
+  await proof.getByLabel('Your password').fill(person.password)
+  await proof.getByLabel('Six-digit code').fill(await codeOf(totp.secret, 1))
+  await proof.getByRole('button', { name: 'Continue' }).click()
+  await expect(page.getByText('Profile updated successfully')).toBeVisible()
+  // The one that set up the device, and this page's.
+  await expect(page.getByRole('list', { name: 'Sessions' }).getByRole('listitem')).toHaveCount(2)
+  await page.context().close()
+})
+
 test('a two-step set-up that a reload interrupted is begun again under the same name', async ({
   browser,
 }) => {

@@ -15,9 +15,14 @@ from functions.core.database import Connection
 from functions.core.errors import ApiError
 from functions.core.request import bearer_token
 
+# What is read by the statement that waits for a lock is as it was before the wait: locks come first.
+_LOCKS = (
+    "select from auth.users where instance_id = %(instance)s and id = %(user)s for update",
+    "select from auth.sessions where id = %(session)s and user_id = %(user)s for update",
+)
 _LOCKED = f"""{SELECT}, {SESSION}
-    from auth.users u left join auth.sessions s on s.id = %s and s.user_id = u.id
-    where u.instance_id = %s and u.id = %s for update of u"""
+    from auth.users u left join auth.sessions s on s.id = %(session)s and s.user_id = u.id
+    where u.instance_id = %(instance)s and u.id = %(user)s"""
 
 
 _TWO_FACTORS = {"aal2", "aal3"}
@@ -69,10 +74,16 @@ async def authenticate(service: Service, request: Request) -> Principal:
 
 
 async def authenticate_locked(service: Service, connection: Connection, request: Request) -> Principal:
-    """Do the same in a transaction that is about to change the user: the row is locked until it ends."""
+    """Do the same in a transaction that is about to change the user.
+
+    Its row and its session's are locked until the transaction ends, against a refresh too.
+    """
     claims = _claims_of(service, request)
     user_id, session_id = subject_of(claims), _session_id(claims)
-    cursor = await connection.execute(_LOCKED, [session_id, NO_INSTANCE, user_id])
+    named = {"user": user_id, "session": session_id, "instance": NO_INSTANCE}
+    for lock in _LOCKS:
+        await connection.execute(lock, named)
+    cursor = await connection.execute(_LOCKED, named)
     return _checked(await cursor.fetchone(), session_id, claims)
 
 

@@ -20,6 +20,7 @@ from functions.core.errors import ApiError
 from functions.core.request import client_address, network_of
 
 _UNUSED_FOR = timedelta(seconds=300)
+_FIRST_CODE_WITHIN = timedelta(minutes=10)
 _PERIOD = 30
 
 Row = dict[str, Any]
@@ -65,6 +66,17 @@ def name_conflict(name: str) -> ApiError:
     """Return the error of a name that another factor of the user has."""
     message = f'A factor with the friendly name "{name}" for this user already exists'
     return ApiError(422, "mfa_factor_name_conflict", message)
+
+
+def check_begun_recently(factor: Row) -> None:
+    """Check that a factor without its first code was begun a short time ago, with the proof that this took.
+
+    Raises:
+        ApiError: 404, as if it had been deleted.
+    """
+    is_left = datetime.now(UTC) - factor["created_at"] > _FIRST_CODE_WITHIN
+    if factor["status"] != "verified" and is_left:
+        raise ApiError(404, "mfa_factor_not_found", "Factor not found")
 
 
 async def lock_factor(connection: Connection, request: Request, user: User) -> Row:

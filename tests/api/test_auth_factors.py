@@ -11,7 +11,7 @@ import psycopg
 import pyotp
 import pytest
 
-from tests.support.own_auth import PASSWORD, OwnAuth, bearer, own_auth, signed_in
+from tests.support.own_auth import PASSWORD, OwnAuth, bearer, meanwhile, own_auth, signed_in
 from tests.support.principals import claims_of
 from tests.support.stack import Stack
 
@@ -256,6 +256,59 @@ class TestProof:
         assert max(entry["timestamp"] for entry in amr) <= now + 1
         person.token = verified["access_token"]
         assert person.ask("DELETE", f"/factors/{factor['id']}").status_code == 200
+
+
+class TestAtTheSameMoment:
+    """What another request does while one waits for it is seen by the one that waited."""
+
+    @pytest.mark.threat("T84")
+    def test_a_refresh_under_way_outlives_no_code(
+        self, stack: Stack, person: Person, ada: dict[str, Any]
+    ) -> None:
+        refresh = """
+            with held as (
+                select s.id, s.user_id from auth.sessions as s join auth.users as u on u.id = s.user_id
+                where u.email = %s for update of s),
+            used as (update auth.refresh_tokens as t set revoked = true from held where t.session_id = held.id)
+            insert into auth.refresh_tokens
+                (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
+            select '00000000-0000-0000-0000-000000000000', left(translate(id::text, '-', ''), 12), user_id::text,
+                false, now(), now(), id
+            from held
+        """
+        factor = person.begun()
+        child = claims_of(person.token)["session_id"].replace("-", "")[:12]
+        with meanwhile(stack, refresh, ada["email"]) as send:
+            verified = send(lambda: person.verify(factor))
+        assert verified.result().status_code == 200
+        body = {"refresh_token": child}
+        assert _said(person.auth.http.post("/token?grant_type=refresh_token", json=body)) == (
+            400,
+            "refresh_token_not_found",
+        )
+
+    def test_there_is_no_eleventh_factor(self, stack: Stack, person: Person, ada: dict[str, Any]) -> None:
+        ten = """
+            with held as (select id from auth.users where email = %s for update)
+            insert into auth.mfa_factors
+                (id, user_id, friendly_name, factor_type, status, created_at, updated_at, secret)
+            select gen_random_uuid(), id, n::text, 'totp', 'unverified', now(), now(), 'A'
+            from held, generate_series(1, 10) as n
+        """
+        with meanwhile(stack, ten, ada["email"]) as send:
+            begun = send(person.enroll)
+        assert _said(begun.result()) == (422, "too_many_enrolled_mfa_factors")
+
+
+@pytest.mark.threat("T84")
+def test_the_first_code_comes_soon(person: Person, admin_db: psycopg.Connection[Any]) -> None:
+    """The proof that beginning a factor took is good for ten minutes, not for whoever comes days later."""
+    factor = person.begun()
+    later = "update auth.mfa_factors set created_at = now() - interval '601 seconds' where id = %s"
+    admin_db.execute(later, [factor["id"]])
+    challenge = person.ask("POST", f"/factors/{factor['id']}/challenge")
+    assert _said(challenge) == (404, "mfa_factor_not_found")
+    assert person.ask("DELETE", f"/factors/{factor['id']}").status_code == 200
 
 
 class TestSignOut:

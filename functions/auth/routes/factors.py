@@ -90,6 +90,7 @@ async def challenge(request: Request) -> Response:
     await read_body(request)
     async with transaction(service.pool) as connection:
         factor = await factors.lock_factor(connection, request, principal.user)
+        factors.check_begun_recently(factor)
         service.rate_limits.check("challenge", request)
         challenge_id, address = uuid.uuid4(), client_address(request)
         await connection.execute(

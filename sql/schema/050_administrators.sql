@@ -589,6 +589,9 @@ begin
     if not exists (select 1 from private.admin_users as a where a.id = p_admin_id) then
         perform private.raise_error(404, 'not_found', 'There is no such administrator.');
     end if;
+    if p_admin_id <> v_caller.id then
+        perform private.require_fresh_admin_proof('end the sessions of another administrator');
+    end if;
     delete from public.admin_sessions as s
     where s.admin_id = p_admin_id and s.session_token is distinct from private.uuid_claim(auth.jwt(), 'sid');
     get diagnostics v_ended = row_count;
@@ -597,7 +600,7 @@ begin
 end
 $$;
 comment on function public.end_admin_sessions(uuid) is
-'Ends an administrator''s sessions, of the caller''s own all but the present one; returns how many. Super admin. Errors: forbidden, session_ended, two_step_required, not_found.';
+'Ends an administrator''s sessions, of the caller''s own all but the present one; returns how many. Super admin. Errors: forbidden, session_ended, two_step_required, not_found, reauthentication_needed.';
 grant execute on function public.end_admin_sessions(uuid) to platform_admin;
 
 create function private.create_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid

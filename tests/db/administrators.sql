@@ -350,7 +350,8 @@ insert into acts values
 ('create an administrator', format('select edge.create_administrator(%L, %L, %L, %L, %L)', user_id('olga'), 'new@admins.test', 'New', 'super_admin', '$argon2id$x')),
 ('reset a password', format('select edge.reset_admin_password(%L, %L, %L)', user_id('olga'), user_id('sam'), '$argon2id$x')),
 ('reset two-step sign-in', format('select reset_two_step(%L, %L)', user_id('sam'), 'Lost')),
-('change an administrator', format('select update_administrator(%L, null, %L, null)', user_id('sam'), 'finance_admin'));
+('change an administrator', format('select update_administrator(%L, null, %L, null)', user_id('sam'), 'finance_admin')),
+('end the sessions of another administrator', format('select end_admin_sessions(%L)', user_id('sam')));
 grant all on acts to public;
 grant execute on all functions in schema actors to public;
 select signed_in_before('olga', '10 minutes 1 second');
@@ -358,7 +359,7 @@ select serve('olga');
 select asks(what, sql) from acts where sql like '%edge.%';
 select act_as('olga');
 select asks(what, sql) from acts where sql not like '%edge.%';
-select lives_ok(format('select end_admin_sessions(%L)', user_id('sam')), 'sessions end without one');
+select lives_ok(format('select end_admin_sessions(%L)', user_id('olga')), 'one''s own sessions end without one');
 -- A clock that was set back: the session seems to begin later.
 select signed_in_before('olga', '-2 minutes');
 select asks(what, sql) from acts where what = 'change an administrator';

@@ -100,13 +100,12 @@ def test_unknown_paths_of_every_service_show_nothing(member: Member) -> None:
 
 @pytest.mark.threat("T123")
 def test_no_request_undoes_itself(member: Member) -> None:
-    """`tx=rollback` would report a row as stored; it must be ignored."""
+    """`tx=rollback` would report a row as stored that is not, or store one in spite of it: it is rejected."""
     row = member.deposit_row(50)
     headers = {"prefer": "tx=rollback, return=representation"}
     response = member.http.post("/rest/v1/deposits", json=row, headers=headers)
-    assert response.status_code == 201
-    assert "tx=" not in response.headers.get("preference-applied", "")
-    assert [found["id"] for found in member.rows("deposits", f"id=eq.{row['id']}").json()] == [row["id"]]
+    assert response.status_code == 400
+    assert member.rows("deposits", f"id=eq.{row['id']}").json() == []
 
 
 @pytest.mark.threat("T123")

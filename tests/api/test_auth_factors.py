@@ -269,11 +269,13 @@ class TestAtTheSameMoment:
             with held as (
                 select s.id, s.user_id from auth.sessions as s join auth.users as u on u.id = s.user_id
                 where u.email = %s for update of s),
-            used as (update auth.refresh_tokens as t set revoked = true from held where t.session_id = held.id)
+            used as (
+                update auth.refresh_tokens as t set revoked = true from held where t.session_id = held.id)
             insert into auth.refresh_tokens
                 (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
-            select '00000000-0000-0000-0000-000000000000', left(translate(id::text, '-', ''), 12), user_id::text,
-                false, now(), now(), id
+            select
+                '00000000-0000-0000-0000-000000000000', left(translate(id::text, '-', ''), 12),
+                user_id::text, false, now(), now(), id
             from held
         """
         factor = person.begun()

@@ -126,3 +126,11 @@ test('a receipt opens for the administrator through the signed address', async (
   assert.equal(picture.headers.get('content-type'), 'image/png')
   assert.notEqual((await fetch(row.receipt_url)).status, 200)
 })
+
+test('twenty requests of one member at once all succeed', async () => {
+  const { client, id } = await newMember(env.DEMO_REFERRAL_CODE)
+  const own = () => client.from('profiles').select('id').eq('user_id', id)
+  const responses = await Promise.all(Array.from({ length: 20 }, own))
+  const read = responses.map(({ status, data }) => `${status}, rows: ${data?.length}`)
+  assert.deepEqual(read, Array(20).fill('200, rows: 1'))
+})

@@ -12,7 +12,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from functions.core.application import make_documented_app, serving_database
 from functions.core.database import make_pool
 from functions.core.tokens import KeySet
-from functions.storage.arrivals import MOST_READ
 from functions.storage.errors import ERRORS
 from functions.storage.garbage_collector import collect_regularly
 from functions.storage.openapi import ERROR_RESPONSES
@@ -21,6 +20,7 @@ from functions.storage.service import Service
 from functions.storage.settings import Settings
 from functions.storage.signing import Signer
 from functions.storage.store import ByteStore
+from functions.storage.transfers import ARRIVALS, DEPARTURES
 from functions.storage.validation import PathCheck
 
 # The gateway's places for all that is no file on its way here.
@@ -54,12 +54,12 @@ def make_app(settings: Settings) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        # As many may wait as the gateway asks for at once, and files that have come: none turns another away.
+        # As many may wait as the gateway asks for at once, and files on their way: none turns another away.
         pool = make_pool(
             settings.database_url,
             settings.database_pool_size,
             "storage",
-            max_waiting=MOST_ASKED + MOST_READ,
+            max_waiting=MOST_ASKED + ARRIVALS.moving + DEPARTURES.moving,
         )
         async with serving_database(settings, pool):
             app.state.service = Service(

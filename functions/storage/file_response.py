@@ -3,21 +3,27 @@
 Starlette's FileResponse knows files only; these bytes may lie in an object store.
 """
 
+import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from functions.storage.errors import invalid_range
 from functions.storage.queries import Row
-from functions.storage.service import RequestContext
+from functions.storage.request_parsing import PATIENCE_SECONDS
+from functions.storage.service import Principal, RequestContext
+from functions.storage.transfers import Transfer
 from functions.storage.versions import with_bytes
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+# As much as a client of the least speed reads in a second or two: slower ones are told from such that pause.
+_PIECE = 32 * 1024
 
 
 def headers_of(row: Row, expires: int | None = None) -> dict[str, str]:
@@ -46,22 +52,66 @@ def headers_of(row: Row, expires: int | None = None) -> dict[str, str]:
     return headers
 
 
-async def file_response(
-    context: RequestContext, find: Callable[[], Awaitable[Row]], expires: int | None = None
-) -> Response:
-    """Return the object that `find` finds, a range of it, or 304.
+class FileResponse(Response):
+    """The object that `find` finds, a range of it, or 304, once there is a place for it.
 
-    Raises:
-        ApiError: what `find` raises; InvalidRange; NoSuchKey when the row has no bytes.
+    `find` is asked when the response is sent. What it raises is the response then, as are InvalidRange,
+    NoSuchKey when the row has no bytes, and SlowDown when no place is left to the owner or, without one, to
+    the network.
     """
 
-    async def respond(row: Row) -> Response:
-        return await _respond(context, row, expires)
+    background = None
 
-    return await with_bytes(find, respond)
+    def __init__(
+        self,
+        context: RequestContext,
+        find: Callable[[], Awaitable[Row]],
+        principal: Principal | None = None,
+        *,
+        owner_id: str | None = None,
+        expires: int | None = None,
+    ) -> None:
+        self._context, self._find, self._expires = context, find, expires
+        self._principal, self._owner_id = principal, owner_id
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Find and send it."""
+        owner_id = self._principal.owner_id if self._principal else self._owner_id
+        async with self._context.sending(self._principal, owner_id) as transfer:
+
+            async def respond(row: Row) -> Response:
+                return await _respond(self._context, row, self._expires, transfer)
+
+            response = await with_bytes(self._find, respond)
+            await response(scope, receive, send)
 
 
-async def _respond(context: RequestContext, row: Row, expires: int | None) -> Response:
+class PacedResponse(StreamingResponse):
+    """Bytes as fast as the client reads them: to one that stops, or is slow where another waits, they end."""
+
+    def __init__(
+        self, transfer: Transfer, pieces: AsyncIterator[bytes], status: int, headers: dict[str, str]
+    ) -> None:
+        super().__init__(pieces, status, headers)
+        self._pieces, self._transfer = pieces, transfer
+
+    async def stream_response(self, send: Send) -> None:
+        """Send them; where they end too early the server closes the connection."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async for piece in self._pieces:
+            for begin in range(0, len(piece), _PIECE):
+                part = piece[begin : begin + _PIECE]
+                try:
+                    async with self._transfer.piece_within(PATIENCE_SECONDS):
+                        await send({"type": "http.response.body", "body": part, "more_body": True})
+                except TimeoutError:
+                    logging.getLogger("storage").info("a download was too slow")
+                    return
+                self._transfer.advance(len(part))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _respond(context: RequestContext, row: Row, expires: int | None, transfer: Transfer) -> Response:
     request = context.request
     headers = headers_of(row, expires)
     if _not_modified(request, row, headers):
@@ -75,7 +125,7 @@ async def _respond(context: RequestContext, row: Row, expires: int | None) -> Re
     if "download" in request.query_params:
         headers["Content-Disposition"] = _disposition(request.query_params["download"])
     pieces = await context.service.store.read(row["version"], start, end)
-    return StreamingResponse(pieces, 206 if "range" in request.headers else 200, headers)
+    return PacedResponse(transfer, pieces, 206 if "range" in request.headers else 200, headers)
 
 
 def _not_modified(request: Request, row: Row, headers: dict[str, str]) -> bool:

@@ -11,10 +11,10 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
 from functions.core.request import BodyTooLargeError, read_within
-from functions.storage.arrivals import Body
 from functions.storage.errors import aborted, body_too_large, invalid_body, invalid_schema, too_slow
 from functions.storage.fastify_errors import first_failure
 from functions.storage.service import RequestContext
+from functions.storage.transfers import Transfer
 from functions.storage.validation import check_type_form
 
 # A client may pause this long, and must send this many bytes a second on average.
@@ -62,7 +62,7 @@ class _ReadRequest(Request):
         return self._value
 
 
-async def arriving(request: Request, body: Body) -> AsyncIterator[bytes]:
+async def arriving(request: Request, transfer: Transfer) -> AsyncIterator[bytes]:
     """Yield the body's pieces as they arrive.
 
     Raises:
@@ -74,24 +74,24 @@ async def arriving(request: Request, body: Body) -> AsyncIterator[bytes]:
         deadline = started + PATIENCE_SECONDS + received / SLOWEST_BYTES_PER_SECOND
         patience = min(PATIENCE_SECONDS, deadline - time.monotonic())
         try:
-            async with body.piece_within(max(patience, 0)):
+            async with transfer.piece_within(max(patience, 0)):
                 piece = await anext(pieces, None)
         except TimeoutError as error:
             raise too_slow() from error
         except ClientDisconnect as error:
             raise aborted() from error
         if piece is None:
-            body.complete()
+            transfer.complete()
             return
         received += len(piece)
-        body.advance(len(piece))
+        transfer.advance(len(piece))
         if piece:
             yield piece
 
 
 async def _read(request: Request) -> bytes:
     try:
-        return await read_within(arriving(request, Body()), LARGEST_JSON)
+        return await read_within(arriving(request, Transfer()), LARGEST_JSON)
     except BodyTooLargeError as error:
         raise body_too_large("Request body is too large") from error
 

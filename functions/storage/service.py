@@ -13,11 +13,11 @@ from psycopg import sql
 from functions.core.database import Connection, Pool, transaction_as
 from functions.core.request import bearer_token, client_address, network_of
 from functions.core.tokens import PERSONAL_ROLES, KeySet, TokenError
-from functions.storage.arrivals import Arrivals, Body
 from functions.storage.errors import access_denied
 from functions.storage.settings import Settings
-from functions.storage.signing import Scope, Signer
+from functions.storage.signing import Signer
 from functions.storage.store import ByteStore
+from functions.storage.transfers import ARRIVALS, DEPARTURES, Transfer, Transfers
 
 SERVICE_ROLE = "service_role"
 # Policies may read request headers, but never credentials.
@@ -63,7 +63,8 @@ class Service:
     signer: Signer
     store: ByteStore
     _seen: set[str] = field(default_factory=set)
-    arrivals: Arrivals = field(default_factory=Arrivals)
+    arrivals: Transfers = field(default_factory=lambda: Transfers(ARRIVALS))
+    departures: Transfers = field(default_factory=lambda: Transfers(DEPARTURES))
 
     async def check(self, db: Connection, function: str, *arguments: str) -> None:
         """Call a function of the product that raises for who has no access.
@@ -119,17 +120,29 @@ class RequestContext:
 
     def receiving(
         self, principal: Principal | None, owner_id: str | None
-    ) -> AbstractAsyncContextManager[Body]:
-        """Hold a place while a body arrives: the owner's, and where there is none the client network's.
-
-        The service key has no person.
+    ) -> AbstractAsyncContextManager[Transfer]:
+        """Hold a place while a file arrives.
 
         Raises:
             ApiError: SlowDown, when there is none left.
         """
+        return self.service.arrivals.place(self._person(principal, owner_id))
+
+    def sending(
+        self, principal: Principal | None, owner_id: str | None
+    ) -> AbstractAsyncContextManager[Transfer]:
+        """Hold a place while a file is found and sent.
+
+        Raises:
+            ApiError: SlowDown, when there is none left.
+        """
+        return self.service.departures.place(self._person(principal, owner_id))
+
+    def _person(self, principal: Principal | None, owner_id: str | None) -> str | None:
+        """Return whose place it is: the owner's, else the client network's; the service key has no person."""
         if principal and principal.is_service:
-            return self.service.arrivals.place(None)
-        return self.service.arrivals.place(owner_id or network_of(client_address(self.request)))
+            return None
+        return owner_id or network_of(client_address(self.request))
 
     @asynccontextmanager
     async def transaction_as(
@@ -162,19 +175,16 @@ class RequestContext:
         """Open a transaction that sees every row, for look-ups and for writes already permitted."""
         return self.transaction_as(SERVICE, operation)
 
-    async def verify_signed(self, token: str, scope: Scope, path: str) -> dict[str, Any]:
-        """Return the claims of a signed URL's token; a person's is good only while the account may be used.
+    async def check_account(self, claims: dict[str, Any]) -> None:
+        """Let a person's signed URL be good only while the account may be used.
 
         Raises:
-            ApiError: InvalidJWT or InvalidSignature.
             psycopg.Error: as the account check raises it.
         """
-        claims = self.service.signer.verify(token, scope, path)
         if claims.get("owner"):
             async with self.transaction_as_service("storage.object.sign") as db:
                 function = self.service.settings.account_check_function
                 await self.service.check(db, function, str(claims["owner"]))
-        return claims
 
 
 async def _context(request: Request) -> RequestContext:

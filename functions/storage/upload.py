@@ -17,12 +17,12 @@ from psycopg import OperationalError
 from starlette.requests import Request
 
 from functions.core.failpoints import crash_here
-from functions.storage.arrivals import Body
 from functions.storage.errors import disk_full, object_too_large
 from functions.storage.json_response import timestamp
 from functions.storage.mime_sniffing import check_content, is_checked
 from functions.storage.queries import NewObject, Row, check_write, find_bucket, write
 from functions.storage.service import Principal, RequestContext
+from functions.storage.transfers import Transfer
 from functions.storage.upload_parser import (
     IncomingFile,
     WrittenFile,
@@ -51,13 +51,13 @@ async def store_upload(context: RequestContext, target: Target) -> Row:
     Raises:
         ApiError: the first rule that the upload breaks; nothing is stored then.
     """
-    async with context.receiving(target.principal, target.owner_id) as body:
-        return await _store(context, target, body)
+    async with context.receiving(target.principal, target.owner_id) as transfer:
+        return await _store(context, target, transfer)
 
 
-async def _store(context: RequestContext, target: Target, body: Body) -> Row:
+async def _store(context: RequestContext, target: Target, transfer: Transfer) -> Row:
     bucket = await find_bucket(context, target.bucket_id)
-    file = await parse_upload(context.request, body)
+    file = await parse_upload(context.request, transfer)
     limit = _check_limits(context, bucket, target, file)
     check_key(target.name)
     robots = context.request.headers.get("x-robots-tag")

@@ -13,11 +13,11 @@ import orjson
 from fastapi import Request
 from python_multipart.multipart import parse_options_header
 
-from functions.storage.arrivals import Body
 from functions.storage.errors import no_content, object_too_large
 from functions.storage.multipart_form import LARGEST_FIELDS, MultipartForm
 from functions.storage.request_parsing import arriving
 from functions.storage.store import PIECE
+from functions.storage.transfers import Transfer
 from functions.storage.validation import check_printable
 
 
@@ -36,7 +36,7 @@ class IncomingFile:
     pieces: AsyncIterator[bytes]
 
 
-async def parse_upload(request: Request, body: Body) -> IncomingFile:
+async def parse_upload(request: Request, transfer: Transfer) -> IncomingFile:
     """Open the body: a form with a file, or the file itself.
 
     Raises:
@@ -47,7 +47,7 @@ async def parse_upload(request: Request, body: Body) -> IncomingFile:
     cache_control = request.headers.get("cache-control", "no-cache")
     user_metadata = metadata_of_header(request.headers.get("x-metadata"))
     length = content_length(request)
-    pieces = arriving(request, body)
+    pieces = arriving(request, transfer)
     if kind != b"multipart/form-data":
         content_type = header or "application/octet-stream"
         return IncomingFile(content_type, cache_control, user_metadata, length, pieces)

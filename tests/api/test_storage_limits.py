@@ -12,9 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.types import Message
 
 from functions.core.errors import ApiError
-from functions.storage.arrivals import Arrivals, Body
+from functions.storage.file_response import PacedResponse
+from functions.storage.transfers import ARRIVALS, Limits, Transfer, Transfers
 from tests.api.conftest import Owner
 from tests.support.bucket_fixture import LIMIT, BucketFixture, open_bucket
 from tests.support.files import png
@@ -248,16 +250,68 @@ def test_slow_bodies_of_many_clients_end_where_another_waits(
     own_bucket.call(member, "DELETE", f"/object/{own_bucket.bucket}", {"prefixes": names})
 
 
+@pytest.mark.threat("T96")
+def test_one_person_who_does_not_read_leaves_places_to_the_others(
+    stack: Stack, owner: Owner, member: Member, referrer: Member
+) -> None:
+    """Four files are sent to a person at once; another one waits, and is rejected soon."""
+    with open_bucket(stack, owner, file_size_limit=2**25) as large, contextlib.ExitStack() as held:
+        for who, content in ((member, png() + bytes(2**24)), (referrer, png())):
+            assert large.put(who, f"{who.user_id}/a.png", content).status_code == 200
+        path = f"/object/{large.bucket}/{member.user_id}/a.png"
+        slow = [held.enter_context(contextlib.closing(unread(stack, path, member.token))) for _ in range(5)]
+        first = sorted(one.recv(12).decode()[9:] for one in slow)
+        assert first == ["200", "200", "200", "200", "429"]
+        assert large.get(referrer, f"{referrer.user_id}/a.png").status_code == 200
+
+
+def unread(stack: Stack, path: str, token: str) -> socket.socket:
+    """Ask for a file with little room for it."""
+    parts = urlsplit(stack.url)
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.settimeout(20)
+    connection.connect((parts.hostname or "", parts.port or 80))
+    head = f"GET /storage/v1{path} HTTP/1.1\r\nHost: {parts.netloc}\r\napikey: {stack.anon_key}\r\n"
+    connection.sendall(f"{head}Authorization: Bearer {token}\r\n\r\n".encode())
+    return connection
+
+
+@pytest.mark.threat("T96")
+async def test_a_file_that_is_read_too_slowly_ends_where_another_waits() -> None:
+    """The client that reads it gets no end of it, so it is not taken for the whole."""
+    places, sent = Transfers(Limits(1, 9, 1, 9)), list[Message]()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(9):
+            yield PIECE
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+        if len(sent) == 3:
+            await asyncio.Event().wait()
+
+    async def respond() -> None:
+        async with places.place("slow") as transfer:
+            await PacedResponse(transfer, pieces(), 200, {}).stream_response(send)
+
+    slow = asyncio.create_task(respond())
+    await asyncio.sleep(0.05)
+    async with places.place("another"):
+        await slow
+    assert [message.get("more_body") for message in sent] == [None, True, True]
+
+
 class Senders:
     """Clients of the service's places, without a network."""
 
     def __init__(self) -> None:
-        self.arrivals = Arrivals()
+        self.arrivals = Transfers(ARRIVALS)
         self.served: list[str] = []
         self._sent: list[asyncio.Task[None]] = []
 
     @contextlib.asynccontextmanager
-    async def reading(self, count: int) -> AsyncIterator[list[Body]]:
+    async def reading(self, count: int) -> AsyncIterator[list[Transfer]]:
         """Hold places, each of another client; then await those that were sent meanwhile."""
         async with contextlib.AsyncExitStack() as held:
             places = [self.arrivals.place(f"client {number}") for number in range(count)]

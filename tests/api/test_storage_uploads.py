@@ -15,11 +15,11 @@ from starlette.requests import ClientDisconnect, Request
 
 from functions.core.errors import ApiError
 from functions.storage import garbage_collector, request_parsing, service, upload, upload_parser
-from functions.storage.arrivals import Body
 from functions.storage.mime_sniffing import is_checked
 from functions.storage.queries import NewObject
 from functions.storage.service import Principal, RequestContext
 from functions.storage.store import ByteStore
+from functions.storage.transfers import Transfer
 from functions.storage.upload import Target
 from functions.storage.upload_parser import IncomingFile, WrittenFile, write_file
 from functions.storage.validation import PLACEHOLDER
@@ -56,14 +56,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     moment = [1000.0]
 
     @asynccontextmanager
-    async def piece_within(_: Body, seconds: float) -> AsyncIterator[None]:
+    async def piece_within(_: Transfer, seconds: float) -> AsyncIterator[None]:
         before = moment[0]
         yield
         if moment[0] - before > seconds:
             raise TimeoutError
 
     monkeypatch.setattr(request_parsing, "time", SimpleNamespace(monotonic=lambda: moment[0]))
-    monkeypatch.setattr(Body, "piece_within", piece_within)
+    monkeypatch.setattr(Transfer, "piece_within", piece_within)
     return moment
 
 
@@ -100,7 +100,7 @@ async def test_an_upload_that_comes_too_slowly_ends(
     """Each client goes away at the end of its pieces, if it is not sent away before."""
     sender: Any = Sender(clock, *pieces)
     with pytest.raises(ApiError) as ended:
-        async for _ in request_parsing.arriving(sender, Body()):
+        async for _ in request_parsing.arriving(sender, Transfer()):
             pass
     assert ended.value.code == code
 
@@ -173,7 +173,7 @@ async def test_a_form_has_one_file() -> None:
 
 async def received(request: Request) -> tuple[IncomingFile, bytes]:
     """Return what a request claims of its file, and the file."""
-    file = await upload_parser.parse_upload(request, Body())
+    file = await upload_parser.parse_upload(request, Transfer())
     return file, b"".join([piece async for piece in file.pieces])
 
 

@@ -18,9 +18,9 @@ NEXT = "GET /config.js HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = "POST /functions/v1/x HTTP/1.1\r\nHost: x\r\n"
 WHO = f"apikey: {ANON}\r\nAuthorization: {TOKEN}\r\n"
 ANYONE = f"apikey: {ANON}\r\nAuthorization: Bearer {ANON}\r\n"
-# How many requests each service is asked at once; storage for files that arrive apart from the rest.
+# How many requests each service is asked at once; storage for files on their way apart from the rest.
 PLACES = {"rest": 56, "auth": 32, "storage": 24, "functions": 24}
-FILE_PLACES = 96
+FILE_PLACES = 160
 FILE, SIGN = "/storage/v1/object/receipts", "/storage/v1/object/upload/sign/receipts"
 # Of the gateway whose seconds are short.
 SECOND = 0.01
@@ -97,6 +97,7 @@ def test_200_kb_of_headers_do_not_fit(gateway: Gateway) -> None:
             pytest.param("GET", f"/{name}/v1/held", places, PERSON, id=name)
             for name, places in PLACES.items()
         ),
+        pytest.param("GET", f"{FILE}/held", FILE_PLACES, PERSON, id="file sent"),
         pytest.param("PUT", f"{FILE}/held", FILE_PLACES, PERSON, id="file"),
         pytest.param("POST", f"{FILE}/held", FILE_PLACES, KEY, id="file of anyone"),
     ],
@@ -146,6 +147,7 @@ def test_a_place_that_becomes_free_soon_is_taken(gateway: Gateway) -> None:
         pytest.param(False, "POST", "/storage/v1/object/sign/a/unfinished", WHO, 1000, id="sign"),
         pytest.param(False, "POST", f"{SIGN}/unfinished", WHO, 1000, id="sign an upload"),
         pytest.param(False, "DELETE", f"{FILE}/unfinished", WHO, 1000, id="delete"),
+        pytest.param(False, "GET", f"{FILE}/unfinished", WHO, 1000, id="file sent"),
         pytest.param(False, "POST", f"{FILE}/unfinished", ANYONE, 1000, id="file of anyone"),
         pytest.param(True, "POST", f"{FILE}/unfinished", WHO, 1000, id="file"),
         pytest.param(True, "PUT", f"{FILE}/unfinished", WHO, 1000, id="replacement"),
@@ -167,16 +169,18 @@ def test_a_service_is_asked_when_the_body_is_here(
 
 
 @pytest.mark.threat("T126")
-def test_files_that_arrive_and_all_else_of_storage_never_wait_for_each_other(gateway: Gateway) -> None:
+def test_files_on_their_way_and_all_else_of_storage_never_wait_for_each_other(gateway: Gateway) -> None:
     """Lists and signed URLs are asked for by POST too."""
     others = (
-        ("GET", f"{FILE}/a.png"),
+        ("GET", "/storage/v1/object/info/receipts/a.png"),
         ("POST", "/storage/v1/object/list/receipts"),
         ("POST", f"{SIGN}/a.png"),
     )
+    files = (("GET", f"{FILE}/a.png"), ("POST", f"{FILE}/a.png"), ("PUT", f"{SIGN}/a.png"))
     for many, places, few in (
         (("PUT", f"{FILE}/held"), FILE_PLACES, others),
-        (("GET", f"{FILE}/held"), PLACES["storage"], (("POST", f"{FILE}/a.png"), ("PUT", f"{SIGN}/a.png"))),
+        (("GET", f"{FILE}/held"), FILE_PLACES, others),
+        (("POST", "/storage/v1/object/list/held"), PLACES["storage"], files),
     ):
         gateway.upstream.arrived.clear()
         gateway.upstream.released.clear()
@@ -454,18 +458,26 @@ def test_a_body_that_comes_too_late_is_no_request(hasty: Gateway) -> None:
 
 
 @pytest.mark.threat("T126")
-def test_a_client_that_does_not_read_is_not_waited_for(hasty: Gateway) -> None:
-    size = 64 * MIB
-    with (hasty.web / "large.bin").open("wb") as file:
+@pytest.mark.parametrize(("name", "at_once", "most"), [("stopped", 0, 90), ("slow", MIB, 400)])
+def test_a_client_that_does_not_read_is_not_waited_for(
+    hasty: Gateway, name: str, at_once: int, most: float
+) -> None:
+    """It has 10 s without reading, and 180 s in all."""
+    size, received = 256 * MIB, 0
+    with (hasty.web / f"{name}.bin").open("wb") as file:
         file.truncate(size)
     with socket.socket() as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096 + 2 * at_once)
         connection.connect(("127.0.0.1", hasty.port))
-        connection.sendall(b"GET /large.bin HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(f"GET /{name}.bin HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        started = time.monotonic()
         # A request is in the log when the gateway is through with it.
-        assert _until(lambda: "/large.bin" in hasty.log.read_text())
+        while f"/{name}.bin" not in hasty.log.read_text():
+            assert time.monotonic() - started < most * SECOND
+            if at_once:
+                received += len(connection.recv(at_once))
+            time.sleep(0.01)
         connection.settimeout(10)
-        received = 0
         with contextlib.suppress(ConnectionResetError):
             while part := connection.recv(MIB):
                 received += len(part)

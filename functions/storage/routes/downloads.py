@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from functions.core.errors import ApiError
 from functions.storage import openapi
 from functions.storage.errors import invalid_schema, no_such_bucket, no_such_key
-from functions.storage.file_response import file_response, headers_of
+from functions.storage.file_response import FileResponse, headers_of
 from functions.storage.json_response import JsonResponse, timestamp
 from functions.storage.queries import Row, find_bucket, select_object
 from functions.storage.request_parsing import StorageRoute
@@ -43,7 +43,7 @@ AnyClient = Annotated[Principal | None, Depends(_principal_or_none)]
 @router.get("/object/public/{bucket}/{path:path}")
 async def download_public(context: Context, bucket: str, path: str) -> Response:
     """Return an object of a public bucket; no token is looked at."""
-    return await file_response(context, partial(_public, context, bucket, path, "storage.object.get_public"))
+    return FileResponse(context, partial(_public, context, bucket, path, "storage.object.get_public"))
 
 
 @router.head("/object/public/{bucket}/{path:path}")
@@ -56,7 +56,7 @@ async def exists_public(context: Context, bucket: str, path: str) -> Response:
 async def download_authenticated(context: Context, principal: SignedIn, bucket: str, path: str) -> Response:
     """Return an object to a client with a token."""
     operation = "storage.object.get_authenticated"
-    return await file_response(context, partial(_readable, context, principal, bucket, path, operation))
+    return FileResponse(context, partial(_readable, context, principal, bucket, path, operation), principal)
 
 
 @router.head("/object/authenticated/{bucket}/{path:path}")
@@ -68,15 +68,16 @@ async def exists_authenticated(context: Context, principal: SignedIn, bucket: st
 @router.get("/object/sign/{bucket}/{path:path}")
 async def download_signed(context: Context, bucket: str, path: str, token: Token) -> Response:
     """Return an object by a signed URL; the token alone decides."""
-    expires = await _expiry(context, token, bucket, path)
-    return await file_response(context, partial(_signed, context, bucket, path), expires)
+    claims = context.service.signer.verify(token, "download", f"{bucket}/{path}")
+    find = partial(_signed, context, claims, bucket, path)
+    return FileResponse(context, find, owner_id=claims.get("owner"), expires=int(claims["exp"]))
 
 
 @router.head("/object/sign/{bucket}/{path:path}")
 async def exists_signed(context: Context, bucket: str, path: str, token: Token) -> Response:
     """Return the headers of an object by a signed URL."""
-    expires = await _expiry(context, token, bucket, path)
-    return _head(await _signed(context, bucket, path), expires)
+    claims = context.service.signer.verify(token, "download", f"{bucket}/{path}")
+    return _head(await _signed(context, claims, bucket, path), int(claims["exp"]))
 
 
 @info_router.get("/object/info/public/{bucket}/{path:path}")
@@ -107,7 +108,7 @@ async def transformed() -> Response:
 async def download(context: Context, principal: AnyClient, bucket: str, path: str) -> Response:
     """Return an object; without a token, of public buckets only."""
     operation = "storage.object.get_authenticated"
-    return await file_response(context, partial(_readable, context, principal, bucket, path, operation))
+    return FileResponse(context, partial(_readable, context, principal, bucket, path, operation), principal)
 
 
 @router.head("/object/{bucket}/{path:path}")
@@ -135,12 +136,8 @@ async def _readable(
     return await _object(context, principal, bucket_id, name, operation)
 
 
-async def _expiry(context: RequestContext, token: str, bucket_id: str, name: str) -> int:
-    """Return when a signed URL's token expires, if it was made for this object."""
-    return int((await context.verify_signed(token, "download", f"{bucket_id}/{name}"))["exp"])
-
-
-async def _signed(context: RequestContext, bucket_id: str, name: str) -> Row:
+async def _signed(context: RequestContext, claims: dict[str, Any], bucket_id: str, name: str) -> Row:
+    await context.check_account(claims)
     return await _object(context, SERVICE, bucket_id, name, "storage.object.get_signed")
 
 

@@ -22,7 +22,8 @@ async def upload_signed(
     context: Context, bucket: str, path: str, token: Annotated[str, Query()]
 ) -> JsonResponse:
     """Store an object with a signed URL's token, which says whether an existing one is replaced."""
-    claims = await context.verify_signed(token, "upload", f"{bucket}/{path}")
+    claims = context.service.signer.verify(token, "upload", f"{bucket}/{path}")
+    await context.check_account(claims)
     owner = str(claims["owner"]) if claims.get("owner") else None
     upsert = claims.get("upsert") is True
     await store_upload(context, Target(bucket, path, upsert, "storage.object.upload_signed", None, owner))

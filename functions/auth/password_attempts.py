@@ -9,16 +9,16 @@ from typing import Any
 
 from functions.auth.login_attempts import subject_of_email, too_many_attempts
 from functions.auth.users import User
-from functions.core.database import Pool
+from functions.core.database import Connection, Pool
 from functions.core.request import WIDE_ALLOWANCE, network_of, networks_of
 
 KNOWN_FOR = timedelta(days=90)
 
+_KNOWN = """select from auth.known_addresses
+    where user_id = %(user)s and address = %(known)s and seen_at > now() - %(known_for)s"""
 # The networks first, by their hashes, then the account: whoever counts or takes back locks in this order.
-_COUNT = """
-with known as materialized (
-    select from auth.known_addresses
-    where user_id = %(user)s and address = %(known)s and seen_at > now() - %(known_for)s),
+_COUNT = f"""
+with known as materialized ({_KNOWN}),
 address as (
     insert into auth.attempts as a (kind, subject, failures, started_at)
     select 'address', subject, 1, now() from unnest(%(networks)s::text[]) as t (subject) order by subject
@@ -87,6 +87,16 @@ class PasswordAttempts:
     def __init__(self, pool: Pool, limit: int, address_limit: int, window: timedelta) -> None:
         """Allow so many failures of an account, and from an address, in each window; 0 for any number."""
         self._pool, self._limit, self._address_limit, self._window = pool, limit, address_limit, window
+
+    async def is_at_home(self, connection: Connection, user: User | None, address: str) -> bool:
+        """Return whether the account was signed in to from this network in the last 90 days."""
+        values = (
+            {"user": user["id"], "known": known_address(user, address)}
+            if user
+            else {"user": None, "known": ""}
+        )
+        cursor = await connection.execute(_KNOWN, {**values, "known_for": KNOWN_FOR})
+        return await cursor.fetchone() is not None
 
     @asynccontextmanager
     async def begin(self, email: str, user: User | None, address: str) -> AsyncIterator[PasswordAttempt]:

@@ -3,9 +3,10 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import bcrypt
@@ -64,8 +65,11 @@ class Passwords:
         """
         self._min_length, self._reject_common, self._product = min_length, reject_common, product
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
+        # Of persons at home: where they are signed in, or signed in of late.
         self._usual = _Lane(_THREADS, _PLACES, _LONGEST_WAIT_SECONDS)
-        # Whatever anybody causes without an account but sign-ins: half of everything, and it may take longer.
+        # Sign-ins from anywhere else, right ones or not, to an account or none.
+        self._elsewhere = _Lane(_THREADS, _PLACES, _LONGEST_WAIT_SECONDS)
+        # Whatever else anybody causes without an account: half of everything, and it may take longer.
         self._sign_ups = _Lane(_THREADS // 2, _PLACES // 2, 2 * _LONGEST_WAIT_SECONDS)
         self._seconds = _USUAL_SECONDS
 
@@ -87,16 +91,21 @@ class Passwords:
             raise weak_password(message, "pwned")
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
+    async def slot(
+        self, *, at_home: bool = False
+    ) -> AsyncIterator[Callable[[str, str | None], Awaitable[bool]]]:
         """Limit how many passwords are hashed or waiting to be: one more would be answered too late.
 
-        Taken before a login attempt is counted, so that who is rejected here has used none.
+        Taken before a login attempt is counted, so that who is rejected here has used none. It lends the
+        verification of one password: whether it belongs to a hash, and without one False after as much time.
+        However many sign-ins come from elsewhere, one from home waits for two of them at most.
 
         Raises:
-            ApiError: 503; known and unknown accounts alike.
+            ApiError: 503; elsewhere known and unknown accounts alike.
         """
-        async with self._usual.place(self._seconds):
-            yield
+        lane = self._usual if at_home else self._elsewhere
+        async with lane.place(self._seconds):
+            yield partial(self._in_thread, lane, _matches)
 
     async def hash(self, password: str, *, is_sign_up: bool = False) -> str:
         """Return a bcrypt hash of cost 10.
@@ -110,13 +119,6 @@ class Passwords:
         async with lane.place(self._seconds):
             salt = bcrypt.gensalt(COST, b"2a")
             return (await self._in_thread(lane, bcrypt.hashpw, password.encode(), salt)).decode()
-
-    async def matches(self, password: str, hashed: str | None) -> bool:
-        """Return whether the password belongs to the hash; without one, False after as much time.
-
-        To be called in a slot.
-        """
-        return await self._in_thread(self._usual, _matches, password, hashed)
 
     async def _in_thread(self, lane: _Lane, work: Callable[..., _Result], *arguments: Any) -> _Result:
         loop = asyncio.get_running_loop()

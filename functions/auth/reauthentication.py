@@ -113,10 +113,10 @@ def _is_proven(principal: Principal, factor: dict[str, Any]) -> bool:
 async def _check_current(service: Service, principal: Principal, current: str, address: str) -> None:
     user = principal.user
     async with (
-        service.passwords.slot(),
+        service.passwords.slot(at_home=True) as matches,
         service.password_attempts.begin(user["email"], user, address) as attempt,
     ):
-        is_right = await service.passwords.matches(current, user["encrypted_password"])
+        is_right = await matches(current, user["encrypted_password"])
     if not is_right:
         notify_paused(service, "sign_in_blocked", attempt.number, user)
         raise ApiError(400, "current_password_invalid", "The current password is not right.")

@@ -210,6 +210,7 @@ def test_thirty_idle_minutes_end_a_session(people: People) -> None:
         ({"currentPassword": "not-this-one"}, 400, "The current password is not right."),
         ({"email": "somebody@example.com"}, 403, "You can change your own password only."),
     ],
+    ids=["no current one", "no new one", "short", "common", "blank", "long", "wrong", "another's"],
 )
 def test_a_password_change_that_is_rejected(
     people: People, changes: dict[str, str], status: int, text: str

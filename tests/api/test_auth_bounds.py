@@ -197,7 +197,7 @@ class TestPasswords:
     async def test_of_sign_ups_take_half_of_the_threads_and_of_the_places(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """However many there are, a right password is verified at once."""
+        """However many there are, and sign-ins from elsewhere, a right password is verified at once."""
         goes_on, begun = threading.Event(), threading.Semaphore(0)
 
         def wait(password: bytes, salt: bytes) -> bytes:
@@ -213,9 +213,10 @@ class TestPasswords:
             await next(asyncio.as_completed(sign_ups))
         assert await asyncio.to_thread(begun.acquire, timeout=20)
         async with AsyncExitStack() as places:
-            for _ in range(16):
-                await places.enter_async_context(passwords.slot())
-            assert await asyncio.wait_for(passwords.matches("x", "x"), 10)
+            for at_home in (False, True):
+                for _ in range(16):
+                    matches = await places.enter_async_context(passwords.slot(at_home=at_home))
+                assert await asyncio.wait_for(matches("x", "x"), 10)
         assert not begun.acquire(blocking=False), "the other sign-ups wait"
         goes_on.set()
         assert (
@@ -243,7 +244,8 @@ class TestPasswords:
         passwords = Passwords(6, reject_common=True)
         password = "x" * 73 if case == "a password too long" else "wrong"
         stored = {"no account": None, "no password": ""}.get(case, hashed)
-        assert not await passwords.matches(password, stored)
+        async with passwords.slot() as matches:
+            assert not await matches(password, stored)
         assert done == [b"$2a$10$"]
         passwords.close()
 

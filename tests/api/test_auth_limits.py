@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from functions.auth import passwords
+from functions.auth.password_attempts import known_address
 from functions.auth.passwords import COST, Passwords
 from functions.core.errors import ApiError
 from tests.support.own_auth import (
@@ -49,7 +50,8 @@ async def test_the_queue_is_as_short_as_hashes_are_slow() -> None:
     with closing(Passwords(6, reject_common=False)) as passwords:
         for hashed, times in ((usual, 1), (slow, 3), (usual, 20)):
             for _ in range(times):
-                assert await passwords.matches(PASSWORD, hashed)
+                async with passwords.slot() as matches:
+                    assert await matches(PASSWORD, hashed)
             places.append(await _places(passwords))
     assert places[0] == places[2] == 16
     assert 2 <= places[1] <= 8
@@ -95,6 +97,28 @@ def test_failures_elsewhere_do_not_keep_the_owner_out(
         "update auth.known_addresses set seen_at = now() - interval '91 days' where user_id = %s", [ada["id"]]
     )
     assert auth.sign_in(ada["email"], PASSWORD, home).status_code == 429
+
+
+@pytest.mark.threat("T77")
+def test_a_crowd_elsewhere_does_not_make_the_owner_wait(auth: OwnAuth, ada: dict[str, Any]) -> None:
+    home = "10.1.0.3"
+    assert auth.sign_in(ada["email"], PASSWORD, home).status_code == 200
+    goes_on = threading.Event()
+
+    def crowd(number: int) -> set[int]:
+        found = set[int]()
+        while not goes_on.is_set():
+            email = f"nobody-{secrets.token_hex(6)}@example.com"
+            found.add(auth.sign_in(email, PASSWORD, f"10.2.{number}.{secrets.randbelow(250)}").status_code)
+        return found
+
+    with ThreadPoolExecutor(40) as pool:
+        others = [pool.submit(crowd, number) for number in range(40)]
+        time.sleep(1)
+        mine = [auth.sign_in(ada["email"], PASSWORD, home).status_code for _ in range(20)]
+        goes_on.set()
+        assert 503 in set[int]().union(*(other.result() for other in others))
+    assert set(mine) == {200}
 
 
 @pytest.mark.threat("T77")
@@ -206,16 +230,30 @@ def test_the_right_password_purges_the_failures(auth: OwnAuth, ada: dict[str, An
         assert auth.sign_in(ada["email"], PASSWORD).status_code == 200
 
 
-def test_a_login_attempt_that_was_not_verified_does_not_count(auth: OwnAuth, ada: dict[str, Any]) -> None:
+def test_a_login_attempt_that_was_not_verified_does_not_count(
+    auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg.Connection[Any]
+) -> None:
     """Who is turned away because the service is busy may try again as often as they like."""
     token = signed_in(auth, ada)["access_token"]
     # Hashes of eight times the usual work: half a second passes before the service takes one more.
     slow = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(13)).decode()
     body = {"password": PASSWORD, "current_password": PASSWORD}
     own = {"x-real-ip": "10.2.0.1"}
+    # All sign in from home, where changes of a password wait too; of each address few requests are taken.
+    homes = [f"10.2.{number}.1" for number in range(100)]
+
+    def at_home(user: dict[str, Any]) -> str:
+        admin_db.execute(
+            "insert into auth.known_addresses select %s, unnest(%s::text[]), now()",
+            [user["id"], [known_address(user, address) for address in homes]],
+        )
+        return str(user["email"])
+
+    probe = at_home(auth.new_user(PASSWORD))
+    at_home(ada)
 
     def is_busy() -> bool:
-        return auth.sign_in(f"nobody-{secrets.token_hex(6)}@example.com", PASSWORD).status_code == 503
+        return auth.sign_in(probe, PASSWORD, secrets.choice(homes)).status_code == 503
 
     def sign_in() -> int:
         return auth.sign_in(ada["email"], PASSWORD, own["x-real-ip"]).status_code
@@ -224,9 +262,13 @@ def test_a_login_attempt_that_was_not_verified_does_not_count(auth: OwnAuth, ada
         return auth.http.put("/user", headers=bearer(token) | own, json=body).status_code
 
     def sent_while_busy() -> list[int]:
-        others = [auth.new_user("", password_hash=slow)["email"] for _ in range(3)]
+        others = [at_home(auth.new_user("", password_hash=slow)) for _ in range(3)]
         with ThreadPoolExecutor(27) as crowd, ThreadPoolExecutor(12) as at_once:
-            waiting = [crowd.submit(auth.sign_in, email, "wrong") for email in others for _ in range(9)]
+            waiting = [
+                crowd.submit(auth.sign_in, email, "wrong", address)
+                for email in others
+                for address in homes[1:10]
+            ]
             while not is_busy():
                 assert not all(one.done() for one in waiting)
             sent = [at_once.submit(request) for request in [sign_in] * 6 + [change_password] * 6]

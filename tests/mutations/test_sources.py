@@ -3,6 +3,10 @@
 The whole list takes half an hour: `make mutations`.
 """
 
+import re
+import subprocess
+import sys
+
 from tests.mutations import run, services, sources
 from tests.mutations.run import Row
 
@@ -12,6 +16,16 @@ SAMPLE = 20
 def test_the_list_names_every_guard_and_nothing_else() -> None:
     wrong = run.difference([guard.name for guard in sources.read()], run.listed(services.LIST), services.LIST)
     assert not wrong, "\n".join([*wrong, "Each new guard needs a test: make mutations FIND=1"])
+
+
+def test_each_row_names_a_test() -> None:
+    named = {row.test for row in run.listed(services.LIST) if row.test}
+    files = sorted({test.split("::")[0] for test in named})
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *files]
+    collected = subprocess.run(command, cwd=sources.ROOT, text=True, capture_output=True, check=True).stdout
+    # Some rows name a file, or a test with all its parameters.
+    known = {*collected.splitlines(), *files, *re.findall(r"^(.*?)\[", collected, re.MULTILINE)}
+    assert sorted(named - known) == []
 
 
 def test_a_sample_of_mutants_is_killed() -> None:

@@ -89,14 +89,15 @@ async def _verified_user(service: Service, request: Request, email: str, passwor
     address = client_address(request)
     async with service.pool.connection() as connection:
         user = await find_by_email(connection, email, service.settings.jwt_aud)
+        at_home = await service.password_attempts.is_at_home(connection, user, address)
     if user is not None and is_banned(user):
         raise ApiError(400, "user_banned", "User is banned")
     async with (
-        service.passwords.slot(),
+        service.passwords.slot(at_home=at_home) as matches,
         service.password_attempts.begin(email, user, address) as attempt,
     ):
         # An unknown address costs a hash as well.
-        is_right = await service.passwords.matches(password, user["encrypted_password"] if user else None)
+        is_right = await matches(password, user["encrypted_password"] if user else None)
     if user is None:
         raise _wrong_credentials()
     if not is_right:

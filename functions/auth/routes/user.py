@@ -135,8 +135,8 @@ async def _check(
         return new_email, None
     await check_proof_for_password(service, principal, body.current_password, body.nonce, address)
     if user["encrypted_password"]:
-        async with service.passwords.slot():
-            is_same = await service.passwords.matches(password, user["encrypted_password"])
+        async with service.passwords.slot(at_home=True) as matches:
+            is_same = await matches(password, user["encrypted_password"])
         if is_same:
             message = "New password should be different from the old password."
             raise ApiError(422, "same_password", message)

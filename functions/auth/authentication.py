@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from functions.auth import sessions
 from functions.auth.keys import subject_of
 from functions.auth.principal_reader import SESSION
 from functions.auth.service import Service
@@ -70,7 +71,7 @@ async def authenticate(service: Service, request: Request) -> Principal:
     """
     claims = _claims_of(service, request)
     user_id, session_id = subject_of(claims), _session_id(claims)
-    return _checked(await service.principals.read(user_id, session_id), session_id, claims)
+    return _checked(service, await service.principals.read(user_id, session_id), session_id, claims)
 
 
 async def authenticate_locked(service: Service, connection: Connection, request: Request) -> Principal:
@@ -84,7 +85,7 @@ async def authenticate_locked(service: Service, connection: Connection, request:
     for lock in _LOCKS:
         await connection.execute(lock, named)
     cursor = await connection.execute(_LOCKED, named)
-    return _checked(await cursor.fetchone(), session_id, claims)
+    return _checked(service, await cursor.fetchone(), session_id, claims)
 
 
 async def require_admin(service: Service, request: Request) -> None:
@@ -117,10 +118,15 @@ def _session_id(claims: dict[str, Any]) -> uuid.UUID | None:
         raise ApiError(403, "bad_jwt", "invalid claim: session_id claim must be a UUID") from error
 
 
-def _checked(user: User | None, session_id: uuid.UUID | None, claims: dict[str, Any]) -> Principal:
+def _checked(
+    service: Service, user: User | None, session_id: uuid.UUID | None, claims: dict[str, Any]
+) -> Principal:
     if user is None:
         raise ApiError(403, "user_not_found", "User from sub claim in JWT does not exist")
-    if session_id is not None and user["session_id"] is None:
+    # An ended one is deleted later.
+    if session_id is not None and (
+        user["session_id"] is None or user["session_now"] > min(sessions.expiry_of(service, user))
+    ):
         raise ApiError(403, "session_not_found", "Session from session_id claim in JWT does not exist")
     if is_banned(user):
         raise ApiError(403, "user_banned", "User is banned")

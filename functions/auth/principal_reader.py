@@ -13,6 +13,7 @@ from functions.core.database import Pool
 
 SESSION = """
     s.id as session_id, s.aal as session_aal, s.created_at as session_created_at,
+    s.refreshed_at as session_refreshed_at, s.not_after as session_not_after,
     s.factor_id as session_factor_id, clock_timestamp() as session_now,
     (select coalesce(json_agg(json_build_object(
         'method', a.authentication_method, 'updated_at', extract(epoch from a.updated_at))), '[]')

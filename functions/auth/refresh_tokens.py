@@ -118,15 +118,10 @@ def _check_may_go_on(service: Service, user: User) -> None:
     """Raise ApiError 400 when the user or the session may not go on, whatever the token."""
     if is_banned(user):
         raise ApiError(400, "user_banned", "Invalid Refresh Token: User Banned")
-    created: datetime = user["session_created_at"]
-    now: datetime = user["now"]
-    not_after, timebox = user["session_not_after"], service.settings.sessions_timebox
-    if (not_after and now > not_after) or (timebox and now > created + timebox):
+    latest, unused = sessions.expiry_of(service, user)
+    if user["now"] > latest:
         raise ApiError(400, "session_expired", "Invalid Refresh Token: Session Expired")
-    idle = service.settings.sessions_inactivity_timeout
-    refreshed: datetime | None = user["session_refreshed_at"]
-    last = refreshed.replace(tzinfo=created.tzinfo) if refreshed else created
-    if idle and now > last + idle:
+    if user["now"] > unused:
         raise ApiError(400, "session_expired", "Invalid Refresh Token: Session Expired (Inactivity)")
 
 

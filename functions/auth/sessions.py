@@ -2,6 +2,7 @@
 
 import secrets
 import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from functions.core.database import Connection
 from functions.core.request import client_address
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 def new_refresh_token() -> str:
@@ -78,6 +80,16 @@ def session_json(
         "refresh_token": refresh_token,
         "user": user_json(user),
     }
+
+
+def expiry_of(service: Service, row: dict[str, Any]) -> tuple[datetime, datetime]:
+    """Return when a session ends at the latest, and when if it is not used again."""
+    created: datetime = row["session_created_at"]
+    refreshed: datetime | None = row["session_refreshed_at"]
+    timebox, idle = service.settings.sessions_timebox, service.settings.sessions_inactivity_timeout
+    latest = [row["session_not_after"] or _NEVER, created + timebox if timebox else _NEVER]
+    last = refreshed.replace(tzinfo=created.tzinfo) if refreshed else created
+    return min(latest), last + idle if idle else _NEVER
 
 
 async def end_all(connection: Connection, user_id: uuid.UUID) -> None:

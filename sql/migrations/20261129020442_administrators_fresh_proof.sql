@@ -16,7 +16,7 @@ ALTER TABLE "private"."settings"
   ADD COLUMN "needs_proof" boolean NOT NULL DEFAULT false;
 
 update private.settings set needs_proof = true
-where key in ('deposit.address', 'alarm.webhook_url');
+where key in ('alarm.webhook_url', 'deposit.address', 'explorer.url', 'support.email', 'support.url');
 
 CREATE OR REPLACE FUNCTION edge.audit_failed_admin_sign_in (
   p_email      text,

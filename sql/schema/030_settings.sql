@@ -47,7 +47,7 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 ('risk.published_at', 'null', 'time', null, null, true, 'When the risk notice was published');
 
 update private.settings set needs_proof = true
-where key in ('deposit.address', 'alarm.webhook_url');
+where key in ('alarm.webhook_url', 'deposit.address', 'explorer.url', 'support.email', 'support.url');
 
 create table private.packages (
     value public.usd primary key check (value between 1 and 10000000 and value = trunc(value)),

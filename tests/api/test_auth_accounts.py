@@ -321,6 +321,8 @@ def test_a_session_ends_when_the_settings_say(
             [ada["id"]],
         )
         ended = auth.http.post(path, json={"refresh_token": session["refresh_token"]})
+        rejected = auth.http.get("/user", headers=bearer(session["access_token"]))
+    assert _said(rejected) == (403, "session_not_found")
     assert (*_said(ended), ended.json()["msg"]) == (
         400,
         "session_expired",

@@ -253,7 +253,10 @@ select signed_in_before('olga', '10 minutes 1 second');
 select raises(
     format('select change_setting(%L, %L)', k, v), 403, 'reauthentication_needed',
     'Sign in again to change ' || k || ': your last sign-in is more than ten minutes old.', 'a token alone does not change ' || k
-) from (values ('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"'), ('alarm.webhook_url', 'null')) as t (k, v);
+) from (values
+    ('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"'), ('alarm.webhook_url', 'null'),
+    ('explorer.url', 'null'), ('support.email', '"help@example.com"'), ('support.url', 'null')
+) as t (k, v);
 select lives_ok($$ select change_setting('wallet.strict', 'true') $$, 'it changes what decides nothing about where money goes');
 select signed_in_before('olga', '9 minutes 55 seconds');
 select lives_ok($$ select change_setting('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"') $$, 'Olga does');

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -25,6 +26,8 @@ _LONGEST = 72
 # bcrypt releases the interpreter's lock, so two threads use two cores and leave the loop its share.
 _THREADS = 2
 _PLACES = 16
+# Of one account: whoever has one keeps nobody else waiting with it.
+_PLACES_OF_ACCOUNT = 4
 # How long the last in the queue waits at most, by what hashes took of late: that depends on the load.
 _LONGEST_WAIT_SECONDS = 0.75
 _USUAL_SECONDS = 0.06
@@ -40,19 +43,25 @@ class _Lane:
     def __init__(self, threads: int, places: int, longest_wait_seconds: float) -> None:
         self.threads = asyncio.Semaphore(threads)
         self._at_once, self._places, self._waiting = threads, places, 0
+        self._of_account = Counter[str]()
         self._longest_wait_seconds = longest_wait_seconds
 
     @asynccontextmanager
-    async def place(self, seconds: float) -> AsyncIterator[None]:
+    async def place(self, seconds: float, account: str = "") -> AsyncIterator[None]:
         """Take a place, while a hash takes so many seconds. Raises ApiError 503 when there is none."""
         wait = max(0, self._waiting + 1 - self._at_once) * seconds / self._at_once
-        if self._waiting >= self._places or wait > self._longest_wait_seconds:
+        is_full = self._waiting >= self._places or wait > self._longest_wait_seconds
+        if is_full or (account and self._of_account[account] >= _PLACES_OF_ACCOUNT):
             raise ApiError(503, "unexpected_failure", "The service is busy. Try again.")
         self._waiting += 1
+        self._of_account[account] += 1
         try:
             yield
         finally:
             self._waiting -= 1
+            self._of_account[account] -= 1
+            # Only what is there is kept.
+            self._of_account += Counter()
 
 
 class Passwords:
@@ -92,7 +101,7 @@ class Passwords:
 
     @asynccontextmanager
     async def slot(
-        self, *, at_home: bool = False
+        self, email: str, *, at_home: bool = False
     ) -> AsyncIterator[Callable[[str, str | None], Awaitable[bool]]]:
         """Limit how many passwords are hashed or waiting to be: one more would be answered too late.
 
@@ -104,10 +113,10 @@ class Passwords:
             ApiError: 503; elsewhere known and unknown accounts alike.
         """
         lane = self._usual if at_home else self._elsewhere
-        async with lane.place(self._seconds):
+        async with lane.place(self._seconds, email):
             yield partial(self._in_thread, lane, _matches)
 
-    async def hash(self, password: str, *, is_sign_up: bool = False) -> str:
+    async def hash(self, password: str, email: str = "", *, is_sign_up: bool = False) -> str:
         """Return a bcrypt hash of cost 10.
 
         Sign-ups wait for each other: however many there are, a sign-in waits for one of them at most.
@@ -116,7 +125,7 @@ class Passwords:
             ApiError: 503 as `slot` does.
         """
         lane = self._sign_ups if is_sign_up else self._usual
-        async with lane.place(self._seconds):
+        async with lane.place(self._seconds, email):
             salt = bcrypt.gensalt(COST, b"2a")
             return (await self._in_thread(lane, bcrypt.hashpw, password.encode(), salt)).decode()
 

@@ -113,7 +113,7 @@ def _is_proven(principal: Principal, factor: dict[str, Any]) -> bool:
 async def _check_current(service: Service, principal: Principal, current: str, address: str) -> None:
     user = principal.user
     async with (
-        service.passwords.slot(at_home=True) as matches,
+        service.passwords.slot(user["email"] or "", at_home=True) as matches,
         service.password_attempts.begin(user["email"], user, address) as attempt,
     ):
         is_right = await matches(current, user["encrypted_password"])

@@ -16,7 +16,9 @@ _ERRORS = {
     500: "server_error",
     503: "temporarily_unavailable",
 }
-_UNSAFE = re.compile(r"[\x00-\x20\\\x7f]")
+# Other letters come escaped; as they are they would read as a sentence of the mail that says where it leads.
+_UNSAFE = re.compile(r"[^\x21-\x5b\x5d-\x7e]")
+_LONGEST = 2000
 
 
 class Redirects:
@@ -39,7 +41,7 @@ class Redirects:
 
     def is_valid(self, url: str) -> bool:
         """Return whether a person may be sent there."""
-        if not url or _UNSAFE.search(url):
+        if not url or len(url) > _LONGEST or _UNSAFE.search(url):
             return False
         try:
             parts = urlsplit(url)

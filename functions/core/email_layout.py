@@ -32,7 +32,7 @@ class Block:
 
     Attributes:
         label: what a detail is.
-        href: where a button leads, or the address to open when it does not work (only in HTML).
+        href: where a button leads, or the address that `text` shows for when it does not work (only in HTML).
     """
 
     kind: Kind

@@ -214,8 +214,9 @@ class TestPasswords:
         assert await asyncio.to_thread(begun.acquire, timeout=20)
         async with AsyncExitStack() as places:
             for at_home in (False, True):
-                for _ in range(16):
-                    matches = await places.enter_async_context(passwords.slot(at_home=at_home))
+                for number in range(16):
+                    slot = passwords.slot(f"{number}@example.com", at_home=at_home)
+                    matches = await places.enter_async_context(slot)
                 assert await asyncio.wait_for(matches("x", "x"), 10)
         assert not begun.acquire(blocking=False), "the other sign-ups wait"
         goes_on.set()
@@ -244,7 +245,7 @@ class TestPasswords:
         passwords = Passwords(6, reject_common=True)
         password = "x" * 73 if case == "a password too long" else "wrong"
         stored = {"no account": None, "no password": ""}.get(case, hashed)
-        async with passwords.slot() as matches:
+        async with passwords.slot("a@example.com") as matches:
             assert not await matches(password, stored)
         assert done == [b"$2a$10$"]
         passwords.close()

@@ -144,6 +144,9 @@ def test_no_cache_keeps_what_is_personal(auth: OwnAuth, ada: dict[str, Any]) -> 
         ("https://one.previewXexample/x", False),
         ("https://docs.example/a/b/c", True),
         ("http://app.example.test:8080/\r\nset-cookie: a=b", False),
+        ("http://app.example.test:8080/a\u00a0sentence", False),
+        pytest.param(f"http://app.example.test:8080/{'a' * 1971}", True, id="long"),
+        pytest.param(f"http://app.example.test:8080/{'a' * 1972}", False, id="too long"),
     ],
 )
 def test_a_link_leads_only_where_it_may(stack: Stack, lists: OwnAuth, target: str, is_followed: bool) -> None:

@@ -255,8 +255,8 @@ def test_one_person_who_does_not_read_leaves_places_to_the_others(
     stack: Stack, owner: Owner, member: Member, referrer: Member
 ) -> None:
     """Four files are sent to a person at once; another one waits, and is rejected soon."""
-    with open_bucket(stack, owner, file_size_limit=2**25) as large, contextlib.ExitStack() as held:
-        for who, content in ((member, png() + bytes(2**24)), (referrer, png())):
+    with open_bucket(stack, owner) as large, contextlib.ExitStack() as held:
+        for who, content in ((member, png() + bytes(2**20)), (referrer, png())):
             assert large.put(who, f"{who.user_id}/a.png", content).status_code == 200
         path = f"/object/{large.bucket}/{member.user_id}/a.png"
         slow = [held.enter_context(contextlib.closing(unread(stack, path, member.token))) for _ in range(5)]
@@ -266,10 +266,11 @@ def test_one_person_who_does_not_read_leaves_places_to_the_others(
 
 
 def unread(stack: Stack, path: str, token: str) -> socket.socket:
-    """Ask for a file with little room for it."""
+    """Ask for a file with little room for it, in packets of the internet's size."""
     parts = urlsplit(stack.url)
     connection = socket.socket()
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1400)
     connection.settimeout(20)
     connection.connect((parts.hostname or "", parts.port or 80))
     head = f"GET /storage/v1{path} HTTP/1.1\r\nHost: {parts.netloc}\r\napikey: {stack.anon_key}\r\n"

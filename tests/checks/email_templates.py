@@ -20,10 +20,9 @@ FOOTER = f"Sent by {SENDER} to {{{{ .Email }}}}."
 FOOTERS = {"email_change": f"Sent by {SENDER} to {{{{ .SendingTo }}}}."}
 TOKEN = "{{ .Token }}"
 # A page of the site, because a mail program that looks at a link must not use it up.
-ADDRESS = (
-    "{{{{ .SiteURL }}}}/auth/confirm"
-    "?token_hash={{{{ .TokenHash }}}}&type={kind}&redirect_to={{{{ .RedirectTo }}}}"
-)
+ADDRESS = "{{{{ .SiteURL }}}}/auth/confirm?token_hash={{{{ .TokenHash }}}}&type={kind}"
+# Who asks for the mail chooses it: no text that a person reads has it, for it may read as a sentence.
+REDIRECT = "&redirect_to={{ .RedirectTo }}"
 KINDS = {
     "confirmation": "signup",
     "invite": "invite",
@@ -91,9 +90,9 @@ def _blocks(source: Path) -> Iterator[Block]:
                 yield Block("code", text)
             case "a":
                 address = ADDRESS.format(kind=KINDS[source.stem])
-                yield Block("button", text, href=address)
+                yield Block("button", text, href=address + REDIRECT)
                 yield Block("note", "Or enter this code where you are asked for it:")
                 yield Block("code", TOKEN)
-                yield Block("fallback", href=address)
+                yield Block("fallback", address, href=address + REDIRECT)
             case _:
                 raise ValueError(f"<{tag}> has no block")

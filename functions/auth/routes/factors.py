@@ -126,6 +126,7 @@ async def verify(request: Request) -> Response:
     async with service.attempts.begin("totp", subject) as attempt, transaction(service.pool) as connection:
         principal = await authenticate_locked(service, connection, request)
         factor = await factors.lock_factor(connection, request, principal.user)
+        factors.check_begun_recently(factor)
         begun = await factors.open_challenge(service, connection, request, factor, body.challenge_id)
         step = await factors.step_of(service, connection, factor, code)
         if step is not None:

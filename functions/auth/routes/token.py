@@ -93,7 +93,7 @@ async def _verified_user(service: Service, request: Request, email: str, passwor
     if user is not None and is_banned(user):
         raise ApiError(400, "user_banned", "User is banned")
     async with (
-        service.passwords.slot(at_home=at_home) as matches,
+        service.passwords.slot(email, at_home=at_home) as matches,
         service.password_attempts.begin(email, user, address) as attempt,
     ):
         # An unknown address costs a hash as well.

@@ -135,12 +135,12 @@ async def _check(
         return new_email, None
     await check_proof_for_password(service, principal, body.current_password, body.nonce, address)
     if user["encrypted_password"]:
-        async with service.passwords.slot(at_home=True) as matches:
+        async with service.passwords.slot(user["email"] or "", at_home=True) as matches:
             is_same = await matches(password, user["encrypted_password"])
         if is_same:
             message = "New password should be different from the old password."
             raise ApiError(422, "same_password", message)
-    return new_email, await service.passwords.hash(password)
+    return new_email, await service.passwords.hash(password, user["email"] or "")
 
 
 async def _set_password(service: Service, connection: Connection, principal: Principal, hashed: str) -> None:

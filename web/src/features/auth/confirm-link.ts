@@ -28,7 +28,9 @@ export function readMailLink(search: string, origin: string, supabaseUrl: string
   if (!tokenHash || !kind) return null
   const redirectTo = given.get('redirect_to') ?? ''
   const target = targetOf(redirectTo || paths.dashboard, origin)
-  const isOwn = target.origin === origin
+  const isWeb = target.protocol === 'http:' || target.protocol === 'https:'
+  // The auth service leads to no address of another kind, but to this site.
+  const isOwn = target.origin === origin || !isWeb
   const isPage = allPages.includes(target.pathname) && target.pathname !== paths.confirm
   const query = new URLSearchParams({ token: tokenHash, type: kind, redirect_to: redirectTo })
   return {
@@ -42,6 +44,6 @@ export function readMailLink(search: string, origin: string, supabaseUrl: string
           : paths.dashboard
         : null,
     serviceAddress: `${supabaseUrl}/auth/v1/verify?${query}`,
-    site: isOwn ? null : target.host || target.protocol,
+    site: isOwn ? null : target.host,
   }
 }

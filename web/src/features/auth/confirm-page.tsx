@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { Link } from 'react-router'
 import { ErrorLine } from '@/components/field'
 import { Notice } from '@/components/notice'
@@ -73,9 +73,13 @@ function NotWhole() {
 function Question({ link }: { link: MailLink }) {
   const { title, text, button } = words[link.kind]
   const [busy, setBusy] = useState(false)
+  // Another press can come before the button is shown as busy.
+  const isOpening = useRef(false)
   const [problem, setProblem] = useState<string | null>(null)
 
   async function open(): Promise<void> {
+    if (isOpening.current) return
+    isOpening.current = true
     setBusy(true)
     setProblem(null)
     try {
@@ -90,6 +94,7 @@ function Question({ link }: { link: MailLink }) {
       else {
         setProblem(errorText(error, unreachableText))
         setBusy(false)
+        isOpening.current = false
       }
     }
   }

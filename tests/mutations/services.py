@@ -226,7 +226,7 @@ def serving(services: Sequence[str], edited: Mapping[str, str]) -> Iterator[Path
             stack.enter_context(_process(command, _environment(state, name) | own, edited))
             waiting.append(f"http://127.0.0.1:{port}/health")
         port = free_port()
-        own = {"GATEWAY_SITE": f"http://127.0.0.1:{port}", "INTERNAL_SITE": f"http://:{free_port()}"}
+        own = {"GATEWAY_SITE": f"http://127.0.0.1:{port}", "INTERNAL_PORT": str(free_port())}
         file = edited.get("GATEWAY_FILE", str(ROOT / CADDYFILE))
         caddy = [
             str(Path(sys.executable).with_name("caddy")),

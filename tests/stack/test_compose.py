@@ -151,7 +151,7 @@ def test_each_service_reads_the_settings_of_the_native_one(native: tuple[Setting
         assert "127.0.0.1" not in str(given | secrets).replace(settings.origin, ""), name
     assert environment_of(settings, "auth")["GOTRUE_RATE_LIMIT_HEADER"], "never without its limits"
     # With a domain the gateway's site serves that name alone, so containers ask each other.
-    assert environment_of(settings, "gateway")["INTERNAL_SITE"] == "http://:8001"
+    assert environment_of(settings, "gateway")["INTERNAL_PORT"] == "8001"
     assert environment_of(settings, "seed")["AUTH_INTERNAL_URL"] == "http://auth:9999"
     for host, _ in compose.ADDRESSES.values():
         assert host in SERVICES

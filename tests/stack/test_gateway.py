@@ -564,7 +564,7 @@ def test_a_gateway_that_cannot_have_its_port_does_not_respond_inside_either(gate
         other.listen()
         places = {
             "GATEWAY_SITE": f"http://:{other.getsockname()[1]}",
-            "INTERNAL_SITE": f"http://:{free_port()}",
+            "INTERNAL_PORT": str(free_port()),
         }
         second = subprocess.run(
             gateway.command, env=gateway.environment | places, capture_output=True, timeout=60, check=False

@@ -185,7 +185,7 @@ def test_a_gateway_that_ends_hands_its_clients_over(tmp_path: Path, method: str,
 def test_two_gateways_listen_at_one_port(tmp_path: Path) -> None:
     with running(tmp_path, SHUTDOWN_DELAY="2s") as gateway:
         internal = free_port()
-        environment = gateway.environment | {"INTERNAL_SITE": f"http://:{internal}"}
+        environment = gateway.environment | {"INTERNAL_PORT": str(internal)}
         with (tmp_path / "second").open("wb") as log:
             second = subprocess.Popen(
                 ending_with_parent(gateway.command), env=environment, stdout=log, stderr=log

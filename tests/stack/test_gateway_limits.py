@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import re
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,11 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.settings import SettingCodes
 
+from tests.support import plain_http
 from tests.support.own_gateway import ANON, KEY, PERSON, TOKEN, Gateway, running
 
 NEXT = "GET /config.js HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -114,8 +119,8 @@ def test_overload_is_rejected_soon(
 
     with ThreadPoolExecutor(places + 5) as crowd:
         asked = [crowd.submit(ask, number) for number in range(places + 5)]
-        # Those that are held go on by themselves after ten seconds.
-        until = time.monotonic() + 8
+        # Those that are held go on by themselves after fourteen seconds.
+        until = time.monotonic() + 12
         while sum(request.done() for request in asked) < 5 and time.monotonic() < until:
             time.sleep(0.02)
         gateway.upstream.released.set()
@@ -455,6 +460,80 @@ def test_a_body_that_comes_too_late_is_no_request(hasty: Gateway) -> None:
                 received += part
     assert received.startswith(b"HTTP/1.1 499 ")
     assert received.count(b"HTTP/1.1 ") == 1, received
+
+
+@pytest.mark.threat("T126")
+@pytest.mark.parametrize("name", PLACES)
+def test_a_response_that_nobody_reads_keeps_no_place(encrypted: Gateway, name: str) -> None:
+    """Over HTTP/2 a client says how much it takes at present: nothing of each response."""
+    encrypted.upstream.arrived.clear()
+    trust = ssl.create_default_context()
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    trust.set_alpn_protocols(["h2"])
+    client = H2Connection(H2Configuration())
+    client.initiate_connection()
+    client.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 0})
+    address = {":method": "GET", ":scheme": "https", ":authority": "localhost"}
+    for number in range(PLACES[name]):
+        asked = {
+            **address,
+            ":path": f"/{name}/v1/x?text",
+            **{key.lower(): said for key, said in PERSON.items()},
+        }
+        client.send_headers(2 * number + 1, list(asked.items()), end_stream=True)
+    with (
+        _connected(encrypted) as connection,
+        trust.wrap_socket(connection, server_hostname="localhost") as wire,
+    ):
+        wire.sendall(client.data_to_send())
+        assert _until(lambda: len(encrypted.upstream.arrived) == PLACES[name])
+        time.sleep(0.3)
+        assert encrypted.http.get(f"/{name}/v1/x", headers=PERSON).status_code == 200
+
+
+@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(("site", "path"), [("gateway", "x"), ("gateway", "down"), ("encrypted", "x")])
+def test_the_detour_of_a_long_question_changes_nothing(
+    request: pytest.FixtureRequest, name: str, site: str, path: str
+) -> None:
+    gateway: Gateway = request.getfixturevalue(site)
+    seen = []
+    for length in (500, 501):
+        # What was written may not be written again.
+        method = "POST" if path == "down" else "GET"
+        url, who = f"/{name}/v1/{path}?{'a' * length}", PERSON | {"x-request-id": "one"}
+        asked = gateway.http.build_request(method, url, headers=who)
+        gateway.upstream.arrived.clear()
+        del asked.headers["accept-encoding"]
+        response = gateway.http.send(asked)
+        headers = [said for said in response.headers.items() if said[0] not in ("date", "content-length")]
+        assert len(gateway.upstream.arrived) == 1
+        seen.append((response.status_code, headers, response.json() | {"path": ""}))
+    assert seen[0] == seen[1]
+    if path == "x":
+        scheme = seen[0][2]["headers"]["x-forwarded-proto"]
+        assert scheme == ("https" if site == "encrypted" else "http")
+
+
+@pytest.mark.threat("T126")
+def test_a_long_question_makes_a_detour(tmp_path_factory: pytest.TempPathFactory) -> None:
+    def block(text: str) -> str:
+        return text.replace("@slow 127.0.0.1:{$INTERNAL_PORT}", "@slow 127.0.0.1:9")
+
+    with running(tmp_path_factory.mktemp("blocked"), block) as gateway:
+        asked = [gateway.http.get(f"/rest/v1/x?{'a' * length}", headers=PERSON) for length in (500, 501)]
+    assert [response.status_code for response in asked] == [200, 502]
+
+
+@pytest.mark.threat("T126")
+def test_nobody_else_makes_the_detour(gateway: Gateway) -> None:
+    """Not even who names it to the public side; and there is none for what the gateway does not ask."""
+    inside = {"host": "places", "x-service": "auth"}
+    assert gateway.http.get("/x", headers=inside).status_code == 404
+    url = f"http://127.0.0.1:{gateway.internal}/x"
+    assert plain_http.get(url, headers=inside | {"x-service": "none"}).content == b""
+    with plain_http.client("127.0.0.2") as elsewhere, pytest.raises(httpx.RemoteProtocolError):
+        elsewhere.get(url, headers=inside)
 
 
 @pytest.mark.threat("T126")

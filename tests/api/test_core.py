@@ -448,27 +448,29 @@ def test_a_service_believes_no_forwarded_header_and_names_no_software(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     servers: list[uvicorn.Server] = []
-    monkeypatch.setattr(
-        uvicorn, "run", lambda app, **options: servers.append(uvicorn.Server(uvicorn.Config(app, **options)))
-    )
+    original = uvicorn.Server
+
+    def noted(config: uvicorn.Config) -> uvicorn.Server:
+        servers.append(original(config))
+        return servers[0]
+
+    monkeypatch.setattr(uvicorn, "Server", noted)
 
     async def shows_its_client(scope: Scope, receive: Receive, send: Send) -> None:
         await PlainTextResponse(scope["client"][0])(scope, receive, send)
 
     settings = ServiceSettings(port=free_port(), database_url="")
-    serve(RequestLog(shows_its_client), settings)
-    (server,) = servers
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=serve, args=[RequestLog(shows_its_client), settings])
     thread.start()
     try:
-        while not server.started:
+        while not servers or not servers[0].started:
             pass
         forged = {"x-forwarded-for": "203.0.113.7", "x-forwarded-proto": "https"}
         # A request to speak another protocol is answered like any other.
         forged |= {"connection": "upgrade", "upgrade": "websocket"}
         response = httpx.post(f"http://127.0.0.1:{settings.port}/", headers=forged, timeout=5)
     finally:
-        server.should_exit = True
+        servers[0].should_exit = True
         thread.join(10)
     assert response.text == "127.0.0.1"
     assert "server" not in response.headers

@@ -464,7 +464,7 @@ def test_a_body_that_comes_too_late_is_no_request(hasty: Gateway) -> None:
 
 @pytest.mark.threat("T126")
 @pytest.mark.parametrize("name", PLACES)
-def test_a_response_that_nobody_reads_keeps_no_place(encrypted: Gateway, name: str) -> None:
+def test_a_response_that_is_never_read_keeps_no_place(encrypted: Gateway, name: str) -> None:
     """Over HTTP/2 a client says how much it takes at present: nothing of each response."""
     encrypted.upstream.arrived.clear()
     trust = ssl.create_default_context()
@@ -526,7 +526,7 @@ def test_a_long_question_makes_a_detour(tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.threat("T126")
-def test_nobody_else_makes_the_detour(gateway: Gateway) -> None:
+def test_only_the_gateway_makes_the_detour(gateway: Gateway) -> None:
     """Not even who names it to the public side; and there is none for what the gateway does not ask."""
     inside = {"host": "places", "x-service": "auth"}
     assert gateway.http.get("/x", headers=inside).status_code == 404

@@ -340,11 +340,15 @@ class TestNewFactor:
 
     @pytest.mark.threat("T84")
     def test_after_a_verified_one_needs_that_one(
-        self, auth: OwnAuth, ada: dict[str, Any], person: Person
+        self, auth: OwnAuth, ada: dict[str, Any], person: Person, admin_db: psycopg.Connection[Any]
     ) -> None:
-        person.verify(person.begun()).raise_for_status()
+        verified = person.verify(person.begun()).raise_for_status().json()
         again = Person(auth, signed_in(auth, ada)["access_token"])
         assert _said(again.enroll("tablet")) == (403, "insufficient_aal")
+        # A token says what held when it was made.
+        admin_db.execute("update auth.sessions set aal = 'aal1' where user_id = %s", [ada["id"]])
+        earlier = Person(auth, verified["access_token"])
+        assert _said(earlier.enroll("tablet")) == (403, "insufficient_aal")
 
     def test_of_a_taken_name(self, person: Person) -> None:
         person.enroll("phone").raise_for_status()

@@ -392,6 +392,7 @@ def test_what_would_be_saved_is_not_said_to_be_rolled_back(gateway: Gateway, pre
     response = gateway.http.post("/rest/v1/deposits", headers=headers, json={})
     assert (response.status_code, response.json()["code"]) == (400, "invalid_input")
     assert "tx=rollback" in response.json()["message"]
+    assert response.headers["x-request-id"]
     for other in ("tx=commit", "resolution=merge-duplicates"):
         headers = [*PERSON.items(), ("prefer", other)]
         assert gateway.http.post("/rest/v1/deposits", headers=headers, json={}).status_code == 200, other

@@ -26,7 +26,7 @@ _LONGEST = 72
 # bcrypt releases the interpreter's lock, so two threads use two cores and leave the loop its share.
 _THREADS = 2
 _PLACES = 16
-# Of one account: whoever has one keeps nobody else waiting with it.
+# The share of one account: its owner, or who has its password, keeps no other account waiting.
 _PLACES_OF_ACCOUNT = 4
 # How long the last in the queue waits at most, by what hashes took of late: that depends on the load.
 _LONGEST_WAIT_SECONDS = 0.75
@@ -74,11 +74,11 @@ class Passwords:
         """
         self._min_length, self._reject_common, self._product = min_length, reject_common, product
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
-        # Of persons at home: where they are signed in, or signed in of late.
+        # Persons at home: where they are signed in, or signed in of late.
         self._usual = _Lane(_THREADS, _PLACES, _LONGEST_WAIT_SECONDS)
         # Sign-ins from anywhere else, right ones or not, to an account or none.
         self._elsewhere = _Lane(_THREADS, _PLACES, _LONGEST_WAIT_SECONDS)
-        # Whatever else anybody causes without an account: half of everything, and it may take longer.
+        # Sign-ups and what else takes no account: half of everything, and it may take longer.
         self._sign_ups = _Lane(_THREADS // 2, _PLACES // 2, 2 * _LONGEST_WAIT_SECONDS)
         self._seconds = _USUAL_SECONDS
 

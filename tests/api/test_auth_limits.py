@@ -70,7 +70,7 @@ async def _places(passwords: Passwords) -> int:
 
 @pytest.mark.threat("T77")
 async def test_an_account_has_four_places() -> None:
-    """Whoever has one fills the queue with it for nobody else."""
+    """The rest of the queue is there for the others."""
     with closing(Passwords(6, reject_common=False)) as passwords:
         async with AsyncExitStack() as waiting:
             for _ in range(4):

@@ -21,7 +21,7 @@ FOOTERS = {"email_change": f"Sent by {SENDER} to {{{{ .SendingTo }}}}."}
 TOKEN = "{{ .Token }}"
 # A page of the site, because a mail program that looks at a link must not use it up.
 ADDRESS = "{{{{ .SiteURL }}}}/auth/confirm?token_hash={{{{ .TokenHash }}}}&type={kind}"
-# Who asks for the mail chooses it: no text that a person reads has it, for it may read as a sentence.
+# The asker chooses it, and it may read as a sentence: no text that a person reads has it.
 REDIRECT = "&redirect_to={{ .RedirectTo }}"
 KINDS = {
     "confirmation": "signup",

@@ -119,7 +119,7 @@ def test_overload_is_rejected_soon(
 
     with ThreadPoolExecutor(places + 5) as crowd:
         asked = [crowd.submit(ask, number) for number in range(places + 5)]
-        # Those that are held go on by themselves after fourteen seconds.
+        # Held requests go on by themselves after fourteen seconds.
         until = time.monotonic() + 12
         while sum(request.done() for request in asked) < 5 and time.monotonic() < until:
             time.sleep(0.02)
@@ -392,7 +392,7 @@ def test_a_response_before_the_body_has_its_headers(gateway: Gateway, name: str)
     own = "Content-Length: 2\r\nX-Request-Id: own.1\r\n"
     _, received = _raw(gateway, f"POST {path} HTTP/1.1\r\nHost: x\r\n{own}{headers}\r\n{{}}")
     head = received.partition(b"\r\n\r\n")[0].decode().lower().split("\r\n")
-    # Who is closed to anonymous clients, edge says.
+    # Edge says what is closed to anonymous clients.
     kind = "application/json" if name == "closed to anonymous" else "application/json; charset=utf-8"
     for line in (f"content-type: {kind}", "connection: close", "x-request-id: own.1"):
         assert head.count(line) == 1, received
@@ -501,7 +501,7 @@ def test_the_detour_of_a_long_question_changes_nothing(
     gateway: Gateway = request.getfixturevalue(site)
     seen = []
     for length in (500, 501):
-        # What was written may not be written again.
+        # A write is sent once, also where it fails.
         method = "POST" if path == "down" else "GET"
         url, who = f"/{name}/v1/{path}?{'a' * length}", PERSON | {"x-request-id": "one"}
         asked = gateway.http.build_request(method, url, headers=who)

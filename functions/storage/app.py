@@ -60,6 +60,8 @@ def make_app(settings: Settings) -> FastAPI:
             settings.database_pool_size,
             "storage",
             max_waiting=MOST_ASKED + ARRIVALS.moving + DEPARTURES.moving,
+            # Shorter than a statement's eight seconds, whose end would look like a database that is away.
+            options="-c lock_timeout=3s",
         )
         async with serving_database(settings, pool):
             app.state.service = Service(

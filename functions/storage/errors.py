@@ -125,7 +125,7 @@ ERRORS = ErrorResponses(
         Meaning.MALFORMED: _invalid_input("A value has the wrong form. Check it and try again."),
         Meaning.OUT_OF_RANGE: _invalid_input("A number is out of range. Check it and try again."),
         Meaning.UNSTORABLE_TEXT: _unstorable,
-        Meaning.LOCKED: _DATABASE_TIMEOUT,
+        Meaning.LOCKED: busy(),
         Meaning.TIMED_OUT: _DATABASE_TIMEOUT,
         Meaning.NO_CONNECTION: busy(),
         Meaning.UNREACHABLE: busy(),

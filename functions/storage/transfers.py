@@ -24,8 +24,7 @@ class Limits:
     of_person: int
 
 
-# The gateway has places for all of these, and for some that are only rejected. Of one person few files move
-# at once, and some more may wait.
+# The gateway has no places for files. Of one person few move at once, and some more may wait.
 ARRIVALS = Limits(12, 48, 2, 6)
 DEPARTURES = Limits(48, 24, 4, 16)
 LONGEST_WAIT_SECONDS = 3.0

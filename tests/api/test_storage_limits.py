@@ -265,7 +265,23 @@ def test_one_person_who_does_not_read_leaves_places_to_the_others(
         assert large.get(referrer, f"{referrer.user_id}/a.png").status_code == 200
 
 
-def unread(stack: Stack, path: str, token: str) -> socket.socket:
+@pytest.mark.threat("T96")
+def test_one_person_who_reads_parts_of_files_slowly_makes_no_other_wait(
+    stack: Stack, owner: Owner, member: Member, referrer: Member
+) -> None:
+    """The service is done with such a part long before the client is."""
+    with open_bucket(stack, owner) as large, contextlib.ExitStack() as held:
+        for who in (member, referrer):
+            assert large.put(who, f"{who.user_id}/a.png", png() + bytes(100_000)).status_code == 200
+        path = f"/object/{large.bucket}/{member.user_id}/a.png"
+        for _ in range(260):
+            slow = unread(stack, path, member.token, "Range: bytes=0-65000\r\n")
+            assert held.enter_context(contextlib.closing(slow)).recv(12).decode()[9:] == "206"
+        assert large.get(referrer, f"{referrer.user_id}/a.png").status_code == 200
+        assert large.put(referrer, f"{referrer.user_id}/b.png", png()).status_code == 200
+
+
+def unread(stack: Stack, path: str, token: str, more: str = "") -> socket.socket:
     """Ask for a file with little room for it, in packets of the internet's size."""
     parts = urlsplit(stack.url)
     connection = socket.socket()
@@ -274,7 +290,7 @@ def unread(stack: Stack, path: str, token: str) -> socket.socket:
     connection.settimeout(20)
     connection.connect((parts.hostname or "", parts.port or 80))
     head = f"GET /storage/v1{path} HTTP/1.1\r\nHost: {parts.netloc}\r\napikey: {stack.anon_key}\r\n"
-    connection.sendall(f"{head}Authorization: Bearer {token}\r\n\r\n".encode())
+    connection.sendall(f"{head}Authorization: Bearer {token}\r\n{more}\r\n".encode())
     return connection
 
 

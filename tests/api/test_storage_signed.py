@@ -19,6 +19,7 @@ from tests.support.bucket_fixture import BucketFixture, open_bucket
 from tests.support.files import png
 from tests.support.people import ApiClient, Member
 from tests.support.stack import Stack
+from tests.support.states import set_member
 
 
 @pytest.fixture(scope="module")
@@ -231,8 +232,7 @@ def test_a_persons_urls_stop_with_the_account(
     ]
     by_service = signed(own_bucket, own_bucket.service, path)
     assert open_url(stack, url).status_code == 200
-    change = "update private.profiles set account_status = %s where user_id = %s"
-    owner.execute(change, [status, member.user_id])
+    set_member(owner, member.user_id, account_status=status)
     response = open_url(stack, url)
     assert (response.status_code, response.json()["code"]) == (403, f"account_{status}")
     assert plain_http.head(f"{stack.url}/storage/v1{url}", timeout=20).status_code == 403
@@ -242,7 +242,7 @@ def test_a_persons_urls_stop_with_the_account(
     assert (stored.status_code, stored.json()["code"]) == (403, f"account_{status}")
     assert new not in own_bucket.names()
     assert open_url(stack, by_service).status_code == 200
-    owner.execute(change, ["active", member.user_id])
+    set_member(owner, member.user_id, account_status="active")
     assert open_url(stack, url).status_code == 200
     own_bucket.call(own_bucket.service, "DELETE", f"/object/{own_bucket.bucket}/{path}").raise_for_status()
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import socket
 import subprocess
 import threading
 import time
@@ -33,11 +34,22 @@ NOT_STARTED = "the gateway did not start"
 HELD_SECONDS = 14
 # What the upstream says that role anon may read, when the gateway asks it as functions/edge.
 OPEN = ("/posts", "/rpc/count_posts")
-# By query: only the first is PostgREST's response to more than it reads.
+WHO = f"apikey: {ANON}\r\nAuthorization: {TOKEN}\r\n"
+ANYONE = f"apikey: {ANON}\r\nAuthorization: Bearer {ANON}\r\n"
+POST = "POST /functions/v1/x HTTP/1.1\r\nHost: x\r\n"
+MIB = 2**20
+# How many requests each service is asked at once; storage for files on their way apart from the rest.
+PLACES = {"rest": 56, "auth": 32, "storage": 24, "functions": 24}
+FILE, SIGN = "/storage/v1/object/receipts", "/storage/v1/object/upload/sign/receipts"
+# Responses by query: to more than PostgREST reads, others, its own while the database is away, raised ones.
+JSON = "application/json; charset=utf-8"
 SAID = {
     "too-long": (400, "text/plain; charset=utf-8"),
-    "wrong": (400, "application/json; charset=utf-8"),
+    "wrong": (400, JSON),
     "text": (200, "text/plain; charset=utf-8"),
+    "away": (503, JSON),
+    "no-place": (504, JSON),
+    "raised": (503, JSON, ("retry-after", "1")),
 }
 # The product's own, which it does not ask for.
 [ANON_FUNCTIONS] = re.findall(r"^ANON_FUNCTIONS=(.*)$", (TEMPLATES / "gateway.env").read_text(), re.MULTILINE)
@@ -62,7 +74,8 @@ class Echo(BaseHTTPRequestHandler):
             return
         if said := SAID.get(self.path.partition("?")[2]):
             self.send_response(said[0])
-            self.send_header("content-type", said[1])
+            for name, value in (("content-type", said[1]), *said[2:]):
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(b'"said"')
             self.close_connection = True
@@ -136,7 +149,7 @@ class Upstream(ThreadingHTTPServer):
     """Stands for every service: what arrived, which connections ended, and when the held ones go on."""
 
     # Many may knock at once.
-    request_queue_size = 128
+    request_queue_size = 256
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Echo)
@@ -161,10 +174,36 @@ class Gateway:
     web: Path
     log: Path = field(repr=False)
 
+    def connected(self) -> socket.socket:
+        """Return a connection."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+
+    def raw(self, text: str, responses: int = 1) -> tuple[int, bytes]:
+        """Send raw bytes; return the status of the first response and everything received."""
+        with self.connected() as connection:
+            connection.sendall(text.encode())
+            received = b""
+            with contextlib.suppress(TimeoutError, ConnectionResetError):
+                while part := connection.recv(65536):
+                    received += part
+                    # One more response would follow at once.
+                    if received.count(b"HTTP/1.") >= responses:
+                        connection.settimeout(0.2)
+        assert received, "nothing came back"
+        return int(received.split(b" ", 2)[1]), received
+
     @property
     def internal(self) -> int:
         """The port of the site for the auth service alone."""
         return int(self.environment["INTERNAL_PORT"])
+
+
+def until(happened: Callable[[], bool], seconds: float = 6) -> bool:
+    """Wait for something; whether it happened."""
+    end = time.monotonic() + seconds
+    while not (done := happened()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return done
 
 
 @contextlib.contextmanager

@@ -80,7 +80,8 @@ ERRORS = ErrorResponses(
         Meaning.OUT_OF_RANGE: _UNSTORABLE,
         Meaning.UNSTORABLE_TEXT: _UNSTORABLE,
         Meaning.OTHER_VALUE: _UNSTORABLE,
-        Meaning.LOCKED: ApiError(409, "conflict", "Too many concurrent requests on the same session or user"),
+        # GoTrue has 409 here, for which auth-js drops the session; of a 503 it asks again.
+        Meaning.LOCKED: ApiError(503, "conflict", "Too many concurrent requests on the same session or user"),
         Meaning.TIMED_OUT: _TOO_SLOW,
         Meaning.NO_CONNECTION: _NO_DATABASE,
         Meaning.UNREACHABLE: _NO_DATABASE,

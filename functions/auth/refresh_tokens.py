@@ -93,12 +93,11 @@ async def _exchange(service: Service, request: Request, token: str) -> dict[str,
         "timebox": settings.sessions_timebox or None,
         "idle": settings.sessions_inactivity_timeout or None,
     }
-    async with service.pool.connection() as connection:
-        user = await (await connection.execute(_SWAP, parameters)).fetchone()
-    if user is not None:
-        return _session_json(service, user, child)
     async with transaction(service.pool) as connection:
         await connection.execute("set local lock_timeout = '5s'")
+        user = await (await connection.execute(_SWAP, parameters)).fetchone()
+        if user is not None:
+            return _session_json(service, user, child)
         user = await (await connection.execute(_LOCKED, [token])).fetchone()
         if user is None:
             raise ApiError(400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")

@@ -41,6 +41,7 @@ SCHEDULE: dict[str, tuple[JobFunction, str]] = {
     "snapshot_coverage": ("snapshot_coverage", "5 * * * *"),
     "publish_disclosure": ("publish_disclosure", "2 * * * *"),
     "reconcile": ("reconcile", "30 2 * * *"),
+    "check_schema": ("check_schema", "40 3 * * *"),
     "prepare_audit_log": ("prepare_audit_log", "50 3 * * *"),
     "prepare_days": ("prepare_days", "55 3 * * *"),
 }

@@ -12,6 +12,7 @@ JobFunction = Literal[
     "check_deposit_address",
     "check_disks",
     "check_ledger",
+    "check_schema",
     "create_missing_profiles",
     "delete_unconfirmed_users",
     "end_dead_job",

@@ -16,7 +16,9 @@ router = APIRouter()
 class WithdrawalDecision(AdministratorRequest):
     """A decision; approving records that it will be paid, `payoutReference` how it was.
 
-    A reference of another withdrawal is 409 `payout_reference_used` unless `sharedPayout` confirms it.
+    A reference of another withdrawal is 409 `payout_reference_used` unless `sharedPayout` confirms it; a
+    payout with flags, or to a member who is blocked or on hold, is 409 `payout_warned` unless `payoutReason`
+    says why.
     """
 
     withdrawal_id: UUID
@@ -24,6 +26,7 @@ class WithdrawalDecision(AdministratorRequest):
     reason: Reason | None = None
     payout_reference: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)] | None = None
     shared_payout: bool = False
+    payout_reason: Reason | None = None
 
 
 @router.post(
@@ -39,4 +42,5 @@ async def admin_approve_withdrawal(principal: Administrator, decision: Withdrawa
         decision.reason,
         decision.payout_reference,
         decision.shared_payout,
+        decision.payout_reason,
     )

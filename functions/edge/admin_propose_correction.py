@@ -17,7 +17,7 @@ router = APIRouter()
 class Proposal(AdministratorRequest):
     """What is to be undone, and why; `value` is the new package of `set_package`."""
 
-    kind: Literal["void_deposit", "void_withdrawal", "set_package"]
+    kind: Literal["void_deposit", "void_withdrawal", "set_package", "repair_rows"]
     target_id: UUID
     value: Annotated[Decimal, Field(ge=0, le=10_000_000, decimal_places=2)] | None = None
     reason: Reason

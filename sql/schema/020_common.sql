@@ -36,20 +36,35 @@ comment on function private.raise_error(integer, text, text, text, json) is
 create function private.raise_error(p_status integer, p_code text, p_message text, p_details text default null) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    perform private.raise_error(p_status, p_code, p_message, p_details, '{}');
+    -- By this header the gateway tells it from PostgREST's own, which names the database's address.
+    perform private.raise_error(p_status, p_code, p_message, p_details, case p_status when 503 then '{"Retry-After": "1"}' else '{}' end::json);
 end
 $$;
 comment on function private.raise_error(integer, text, text, text) is
 'Aborts the transaction with an HTTP status, a stable code and a message for people. sql/README.md lists the codes.';
 
+-- No API role can set app.repair.
+create function private.is_restoring_rows() returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+    return coalesce(pg_catalog.current_setting('app.repair', true), '') = 'rows';
+end
+$$;
+comment on function private.is_restoring_rows() is
+'True while a correction of two people makes rows again what their sources say, so that they may be changed.';
+
 create function private.reject_change() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
+    if tg_op = 'DELETE' and tg_table_schema = 'public' and tg_table_name in ('bonuses', 'transactions') and private.is_restoring_rows() then
+        return null;
+    end if;
     perform private.raise_error(403, 'append_only', pg_catalog.format('Rows of %s are kept as they are.', tg_table_name));
     return null;
 end
 $$;
-comment on function private.reject_change() is 'Trigger: raises append_only, so that rows are never deleted, truncated or changed.';
+comment on function private.reject_change() is
+'Trigger: raises append_only, so that rows are never deleted, truncated or changed; only a correction of rows takes bonuses and journal rows out that the product never wrote.';
 
 -- The advisory locks, in the order in which they are taken; each ends with its transaction. Those with a second key
 -- are one lock for each value of it. Row locks stand between: members by id after the money lock. The linker of the audit
@@ -99,16 +114,36 @@ comment on function private.lock_money() is
 'Takes the money lock: one decision, correction or reconciliation at a time. Take it before any member row; requests, cancellations and sign-ups never take it. Errors: try_again.';
 
 -- What was decided first: a number taken under the money lock, because a clock can step back. Bonuses, journal rows
--- and fundings carry the number of the decision that caused them.
-create sequence private.decision_no_seq as bigint;
-comment on sequence private.decision_no_seq is
-'Numbers of decisions by administrators, confirmed corrections and repairs, in the order in which they held the money lock.';
+-- and fundings carry the number of the decision that caused them. It is a row, because a row moves with the data: a
+-- sequence that stayed behind would give numbers of earlier decisions.
+create table private.last_decision (
+    only_row boolean primary key default true check (only_row),
+    no bigint not null default 0 check (no >= 0)
+) with (fillfactor = 10);
+comment on table private.last_decision is
+'Number of the last decision by an administrator, confirmed correction or repair, in the order in which they held the money lock.';
+alter table private.last_decision enable row level security;
+create function private.last_decision_rises() returns trigger
+language plpgsql volatile set search_path = '' as $$
+begin
+    if new.no <= old.no then
+        perform private.raise_error(403, 'append_only', 'Decisions are numbered upwards.');
+    end if;
+    return new;
+end
+$$;
+comment on function private.last_decision_rises() is 'Trigger: no number is given twice. Errors: append_only.';
+create trigger _100_rises before update on private.last_decision for each row execute function private.last_decision_rises();
+create trigger _100_reject_change before delete or truncate on private.last_decision for each statement execute function private.reject_change();
+
+insert into private.last_decision default values;
 
 create function private.next_decision_no() returns bigint
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_no bigint := pg_catalog.nextval('private.decision_no_seq');
+    v_no bigint;
 begin
+    update private.last_decision as l set no = l.no + 1 returning l.no into strict v_no;
     perform pg_catalog.set_config('app.decision_no', v_no::text, true);
     return v_no;
 end
@@ -127,17 +162,11 @@ comment on function private.current_decision_no() is 'Number of the decision tha
 create function private.last_decision_no() returns bigint
 language plpgsql stable set search_path = '' as $$
 begin
-    return greatest(
-        (select max(d.decision_no) from public.deposits as d),
-        (select max(w.decision_no) from public.withdrawals as w),
-        (select max(c.decision_no) from private.corrections as c),
-        (select max(t.decision_no) from public.transactions as t),
-        0
-    );
+    return (select l.no from private.last_decision as l);
 end
 $$;
 comment on function private.last_decision_no() is
-'The last decision that the statement which calls this sees; 0 before the first. It sees all decisions up to this number and none after it: a number is taken under the money lock, which is held until the commit. The sequence itself counts decisions that nobody sees yet.';
+'The last decision that the statement which calls this sees; 0 before the first. It sees all decisions up to this number and none after it: a number is taken under the money lock, which is held until the commit.';
 
 -- The principal.
 
@@ -176,23 +205,23 @@ comment on function private.uuid_claim(jsonb, text) is 'A claim as a uuid; null 
 -- search_path, so that a column's default inlines it.
 create function private.time_ordered_id() returns uuid
 language sql volatile as $$
-    select pg_catalog.encode(
-        pg_catalog.set_bit(pg_catalog.set_bit(
-            pg_catalog.overlay(
-                pg_catalog.uuid_send(pg_catalog.gen_random_uuid()),
-                pg_catalog.substr(pg_catalog.int8send((extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint), 3), 1, 6
-            ), 52, 1
-        ), 53, 1), 'hex'
+    select (
+        -- The version stands between the milliseconds and their 4,096th parts.
+        pg_catalog.overlay(
+            pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from pg_catalog.clock_timestamp()) * 4096000)::bigint), 15, '0'), '7', 13, 0
+        )
+        || pg_catalog.right(pg_catalog.gen_random_uuid()::text, 17)
     )::uuid
 $$;
-comment on function private.time_ordered_id() is 'A new id that begins with the milliseconds since 1970, UUID version 7.';
+comment on function private.time_ordered_id() is
+'A new id that begins with the milliseconds since 1970 and their 4,096th parts, UUID version 7: rows of one transaction have the order in which they were written.';
 -- Members insert requests themselves, and the id is a default.
 grant execute on function private.time_ordered_id() to authenticated, service_role;
 
 create function private.first_id_at(p_at timestamptz) returns uuid
 language sql immutable set search_path = '' as $$
     select pg_catalog.rpad(
-        pg_catalog.encode(pg_catalog.substr(pg_catalog.int8send((extract(epoch from p_at) * 1000)::bigint), 3), 'hex'), 32, '0'
+        pg_catalog.encode(pg_catalog.substr(pg_catalog.int8send(pg_catalog.trunc(extract(epoch from p_at) * 1000)::bigint), 3), 'hex'), 32, '0'
     )::uuid
 $$;
 comment on function private.first_id_at(timestamptz) is
@@ -225,6 +254,17 @@ end
 $$;
 comment on function private.is_recent(timestamptz, interval) is
 'Whether something happened within the interval before now; false for a time in the future, so that a clock that is set back delays nothing.';
+
+create function private.is_over(p_until timestamptz, p_longest interval) returns boolean
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_now timestamptz := pg_catalog.clock_timestamp();
+begin
+    return p_until <= v_now or p_until > v_now + p_longest;
+end
+$$;
+comment on function private.is_over(timestamptz, interval) is
+'Whether a wait that is never longer than the interval is over; also when its end is farther away, because the clock was set back.';
 
 create function private.age_text(p_age interval) returns text
 language sql immutable set search_path = '' as $$
@@ -546,3 +586,28 @@ end
 $$;
 comment on function private.search_page(text, text, text, text, text, private.list_request) is
 'One page of search results, with the exact total, or 10,000 and more. p_from collects the matches, p_walk tests rows in sort order; these files compose both (never input).';
+
+-- The audit log says of everybody who decides, and of everything that decides where money goes, what it is
+-- (060_audit_log.sql). Its row counts its changes, whoever makes them, so that a change without an entry shows even after it was taken back.
+create function private.count_revision() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    -- Above what the audit log says too: a count that somebody set back does not stay behind for ever.
+    new.revision := 1 + greatest(old.revision, (private.last_state(old.id) ->> 'revision')::bigint);
+    return new;
+end
+$$;
+comment on function private.count_revision() is 'Trigger: counts a change of what the audit log must say of a member or an administrator.';
+
+-- Without a search_path these two are inlined: a check of the ledger asks for them of every member.
+create function private.digest_text(p_text text) returns text
+language sql immutable as $$
+    select pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(p_text, 'UTF8')), 'hex')
+$$;
+comment on function private.digest_text(text) is 'SHA-256 of a text, in hexadecimal digits; null of null.';
+
+create function private.utc_text(p_time timestamptz) returns text
+language sql stable as $$
+    select pg_catalog.to_char(p_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+$$;
+comment on function private.utc_text(timestamptz) is 'A time in UTC with its microseconds, the same in every session; null of null.';

@@ -5,16 +5,18 @@
 create table private.settings (
     key text primary key check (key ~ '\A[a-z][a-z0-9_.]{1,62}\Z'),
     value jsonb not null,
-    kind text not null check (kind in ('text', 'integer', 'boolean', 'list', 'time')),
+    kind text not null check (kind in ('text', 'integer', 'boolean', 'list', 'time', 'amount')),
     minimum bigint,
     maximum bigint,
     is_public boolean not null default false,
     description text not null,
     updated_at timestamptz not null default now(),
     updated_by uuid,
-    needs_proof boolean not null default false
+    needs_proof boolean not null default false,
+    revision bigint not null default 1
 );
-comment on table private.settings is 'Operator settings. minimum and maximum bound an integer, or the length of a text or list.';
+comment on table private.settings is 'Operator settings. minimum and maximum bound an integer or an amount (dollars as text), or the length of a text or list.';
+comment on column private.settings.revision is 'Number of changes, whoever made them. The entries of the audit log say it.';
 comment on column private.settings.needs_proof is 'It decides where money or data go: to change it, an administrator signs in again.';
 alter table private.settings enable row level security;
 
@@ -33,6 +35,7 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 ('alarm.webhook_url', 'null', 'text', 1, 500, false, 'Where alarms are sent as JSON, besides the emails about them. https. Unset: nowhere'),
 ('explorer.url', 'null', 'text', 1, 500, true, 'Block explorer''s page of a transaction, with {hash} for its hash. Unset: hashes are no links'),
 ('deposit.open', 'true', 'boolean', null, null, true, 'Members can send deposits. Off: they are told to send nothing, and see no address'),
+('deposit.tolerance', '"5.00"', 'amount', 0, 10, false, 'Dollars by which a deposit may differ from what arrived; a tenth of it at most'),
 ('deposit.pending_limit', '5', 'integer', 1, 100, true, 'Deposits of one member that may wait for review'),
 ('review.due_hours', '48', 'integer', 1, 720, true, 'Hours within which a withdrawal is decided'),
 ('wallet.strict', 'false', 'boolean', null, null, false, 'Refuse a wallet address that is no TRC20 address instead of warning'),
@@ -47,7 +50,7 @@ insert into private.settings (key, value, kind, minimum, maximum, is_public, des
 ('risk.published_at', 'null', 'time', null, null, true, 'When the risk notice was published');
 
 update private.settings set needs_proof = true
-where key in ('alarm.webhook_url', 'deposit.address', 'explorer.url', 'support.email', 'support.url');
+where key in ('alarm.webhook_url', 'deposit.address', 'deposit.tolerance', 'explorer.url', 'support.email', 'support.url');
 
 create table private.packages (
     value public.usd primary key check (value between 1 and 10000000 and value = trunc(value)),
@@ -90,11 +93,24 @@ end
 $$;
 comment on function private.is_demo() is 'Whether the installation is in demo mode: no real money is accepted.';
 
+-- Shown an address that nobody entered in the panel, members would send their money there.
+create function private.are_deposits_open() returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+    return private.setting_text('deposit.open')::boolean and not exists (
+        select 1 from private.alarms as a
+        where a.kind = 'ledger_violation' and a.object = 'I52 deposit.address' and a.ended_at is null and a.acknowledged_at is null
+    );
+end
+$$;
+comment on function private.are_deposits_open() is
+'Whether members may send deposits: the operator takes them, and the deposit address is the one that the audit log says.';
+
 create function private.check_setting(p_key text, p_value jsonb) returns void
 language plpgsql stable set search_path = '' as $$
 declare
     v_row private.settings;
-    v_size bigint;
+    v_size numeric;
     v_ok boolean;
 begin
     select * into v_row from private.settings as s where s.key = p_key;
@@ -106,14 +122,20 @@ begin
         when 'time' then pg_catalog.jsonb_typeof(p_value) in ('string', 'null')
         when 'integer' then pg_catalog.jsonb_typeof(p_value) = 'number' and p_value #>> '{}' ~ '\A-?[0-9]{1,15}\Z'
         when 'boolean' then pg_catalog.jsonb_typeof(p_value) = 'boolean'
+        when 'amount' then pg_catalog.jsonb_typeof(p_value) = 'string' and p_value #>> '{}' ~ '\A[0-9]{1,8}(\.[0-9]{1,2})?\Z'
         when 'list' then pg_catalog.jsonb_typeof(p_value) = 'array'
     end;
     if not v_ok then
-        perform private.raise_error(400, 'invalid_setting', pg_catalog.format('%s must be of type %s.', p_key, v_row.kind));
+        perform private.raise_error(
+            400, 'invalid_setting', pg_catalog.format(
+                case v_row.kind when 'amount' then '%s must be an amount with at most two decimals, such as "5.00".' else '%s must be of type %s.' end,
+                p_key, v_row.kind
+            )
+        );
     end if;
     v_size := case
         when pg_catalog.jsonb_typeof(p_value) = 'null' then null
-        when v_row.kind = 'integer' then (p_value #>> '{}')::bigint
+        when v_row.kind in ('integer', 'amount') then (p_value #>> '{}')::numeric
         when v_row.kind = 'text' then pg_catalog.length(p_value #>> '{}')
         when v_row.kind = 'list' then pg_catalog.jsonb_array_length(p_value)
     end;
@@ -164,6 +186,66 @@ $$;
 comment on function private.settings_validate() is 'Trigger: validates type and limits; demo mode cannot be switched back on.';
 
 create trigger _100_validate before update on private.settings for each row execute function private.settings_validate();
+
+create function private.settings_count_revision() returns trigger
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    new.revision := 1 + greatest(old.revision, (
+        select max((l.payload #>> '{state,revision}')::bigint) from private.audit_log as l
+        where l.action = 'setting.changed' and l.payload ->> 'key' = old.key
+    ));
+    return new;
+end
+$$;
+comment on function private.settings_count_revision() is 'Trigger: counts a change of what the audit log must say of a setting.';
+
+create trigger _200_count_revision before update on private.settings for each row
+when (
+    old.value is distinct from new.value
+    or old.kind is distinct from new.kind
+    or old.minimum is distinct from new.minimum
+    or old.maximum is distinct from new.maximum
+    or old.is_public is distinct from new.is_public
+    or old.needs_proof is distinct from new.needs_proof
+    or old.revision is distinct from new.revision
+) execute function private.settings_count_revision();
+
+create function private.setting_state(p_setting private.settings) returns jsonb
+language sql stable as $$
+    select pg_catalog.jsonb_build_object(
+        'revision', (p_setting).revision, 'value', private.digest_text((p_setting).value::text),
+        'limits', pg_catalog.jsonb_build_array(
+            (p_setting).kind, (p_setting).minimum, (p_setting).maximum, (p_setting).is_public, (p_setting).needs_proof
+        )
+    )
+$$;
+comment on function private.setting_state(private.settings) is 'What the audit log must say of a setting.';
+
+create function private.audit_setting(p_actor text, p_key text, p_before jsonb default null) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform private.audit(p_actor, 'setting.changed', null, null, (
+        select pg_catalog.jsonb_strip_nulls(
+            pg_catalog.jsonb_build_object('key', p_key, 'before', pg_catalog.left(p_before::text, 500), 'after', pg_catalog.left(s.value::text, 500))
+        ) || pg_catalog.jsonb_build_object('state', private.setting_state(s))
+        from private.settings as s where s.key = p_key
+    ));
+end
+$$;
+comment on function private.audit_setting(text, text, jsonb) is
+'Audits a setting as it is now, with the first 500 characters of its value, and the digest of all of it.';
+
+-- While a setting is not what the audit log says, decisions wait that it governs, and no others.
+create function private.governing_settings(p_noun text) returns text[]
+language sql immutable set search_path = '' as $$
+    select case p_noun
+        when 'deposit' then array['demo', 'deposit.address', 'deposit.open', 'deposit.tolerance', 'explorer.url']
+        when 'withdrawal' then array['explorer.url', 'wallet.strict']
+        else '{}'
+    end
+$$;
+comment on function private.governing_settings(text) is
+'The settings that decide where the money of a deposit or a withdrawal goes, or how it is looked at.';
 
 -- Notify administrators of a changed deposit address: whoever changes it receives every deposit from then on. Only a
 -- super_admin may change it, with an audit row and a notice (public.change_setting). This trigger also e-mails every
@@ -278,7 +360,8 @@ begin
         perform private.require_fresh_admin_proof('change ' || p_key);
     end if;
     select s.value into v_before from private.settings as s where s.key = p_key for no key update;
-    update private.settings as s set value = p_value, updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id
+    update private.settings as s set
+        value = p_value, updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id, revision = s.revision + 1
     where s.key = p_key returning s.* into v_setting;
     if p_key = 'deposit.address' and v_before is distinct from p_value then
         perform private.notify_administrators(
@@ -287,16 +370,15 @@ begin
             '/admin/readiness'
         );
     end if;
-    perform private.audit(
-        'admin:' || v_admin.id, 'setting.changed', null, null,
-        pg_catalog.jsonb_build_object('key', p_key, 'before', pg_catalog.left(v_before::text, 500), 'after', pg_catalog.left(p_value::text, 500))
-    );
+    perform private.audit_setting('admin:' || v_admin.id, p_key, v_before);
     return pg_catalog.jsonb_build_object('success', true, 'setting', pg_catalog.jsonb_build_object('key', v_setting.key, 'value', v_setting.value))
         || private.audit_entries();
+exception when lock_not_available then
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
 comment on function public.change_setting(text, jsonb) is
-'Sets one setting within its type and limits; notifies all administrators of a new deposit address. Super admin, who signs in again for one that needs_proof. Errors: forbidden, not_found, invalid_setting, reauthentication_needed.';
+'Sets one setting within its type and limits; notifies all administrators of a new deposit address. Super admin, who signs in again for one that needs_proof. Errors: forbidden, not_found, invalid_setting, reauthentication_needed, try_again.';
 grant execute on function public.change_setting(text, jsonb) to platform_admin;
 
 -- Public information about the installation.
@@ -339,7 +421,7 @@ language sql stable security definer set search_path = '' as $$
             'receipt_max_bytes', (select b.file_size_limit from storage.buckets as b where b.id = 'receipts')
         ),
         'review_due_hours', private.setting('review.due_hours'),
-        'deposits_open', private.setting('deposit.open'),
+        'deposits_open', private.are_deposits_open(),
         'explorer_url', private.setting('explorer.url'),
         'terms', private.legal_document('terms'),
         'risk', private.legal_document('risk')
@@ -453,14 +535,18 @@ language plpgsql volatile security definer set search_path = '' as $$
 begin
     update private.settings as s set value = pg_catalog.to_jsonb(p_site_url), updated_at = pg_catalog.clock_timestamp(), updated_by = null
     where s.key = 'site.url' and s.value is distinct from pg_catalog.to_jsonb(p_site_url);
+    if found then
+        perform private.audit_setting('system', 'site.url');
+    end if;
     update private.settings as s set value = pg_catalog.to_jsonb(p_mail_server), updated_at = pg_catalog.clock_timestamp(), updated_by = null
     where s.key = 'mail.server' and s.value is distinct from pg_catalog.to_jsonb(p_mail_server);
     if found then
+        perform private.audit_setting('system', 'mail.server');
         -- The test email was another server's.
         update private.settings as s set value = 'false', updated_at = pg_catalog.clock_timestamp(), updated_by = null
         where s.key = 'mail.ready' and s.value = 'true';
         if found then
-            perform private.audit('system', 'setting.changed', null, null, '{"key": "mail.ready", "after": "false"}');
+            perform private.audit_setting('system', 'mail.ready');
         end if;
     end if;
     return '{}'::jsonb;
@@ -500,7 +586,7 @@ begin
         perform private.raise_error(409, 'not_sent', 'No test email has been sent to you yet.');
     end if;
     update private.settings as s set value = 'true', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'mail.ready';
-    perform private.audit('admin:' || v_admin.id, 'setting.changed', null, null, '{"key": "mail.ready", "after": "true"}');
+    perform private.audit_setting('admin:' || v_admin.id, 'mail.ready');
     return '{"success": true}'::jsonb;
 end
 $$;
@@ -536,6 +622,7 @@ begin
         perform private.raise_error(409, 'not_ready', v_missing);
     end if;
     update private.settings as s set value = 'false', updated_at = pg_catalog.clock_timestamp(), updated_by = v_admin.id where s.key = 'demo';
+    perform private.audit_setting('admin:' || v_admin.id, 'demo');
     perform private.audit('admin:' || v_admin.id, 'demo.left', null, null);
     return '{"success": true}'::jsonb || private.audit_entries();
 end

@@ -21,12 +21,46 @@ create table private.admin_users (
     last_login timestamptz,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
+    revision bigint not null default 1,
     constraint admin_users_email_key unique (email),
     constraint totp_secret_has_key_id check ((totp_secret is null) = (totp_key_id is null)),
     constraint totp_confirmed_has_secret check (totp_confirmed_at is null or totp_secret is not null)
 );
 comment on table private.admin_users is 'Administrators. totp_secret is encrypted before it reaches SQL.';
+comment on column private.admin_users.revision is
+'Number of changes of email, role, activity, password or second step, whoever made them. The entries of the audit log say it.';
 alter table private.admin_users enable row level security;
+
+create trigger _200_count_revision before update on private.admin_users for each row
+when (
+    old.email is distinct from new.email
+    or old.role is distinct from new.role
+    or old.is_active is distinct from new.is_active
+    or old.password_hash is distinct from new.password_hash
+    or old.totp_confirmed_at is distinct from new.totp_confirmed_at
+    or old.revision is distinct from new.revision
+) execute function private.count_revision();
+
+-- The digest of a password's hash verifies nothing. A secret that waits for its first code decides nothing.
+create function private.administrator_state(p_admin private.admin_users) returns jsonb
+language sql stable as $$
+    select pg_catalog.jsonb_build_object(
+        'email', (p_admin).email, 'role', (p_admin).role, 'is_active', (p_admin).is_active,
+        'password', private.digest_text((p_admin).password_hash), 'two_step', private.utc_text((p_admin).totp_confirmed_at)
+    )
+$$;
+comment on function private.administrator_state(private.admin_users) is 'What the audit log must say of an administrator.';
+
+create function private.administrator_entry(p_admin_id uuid, p_changed text[] default null) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select private.state_entry(a.id, a.revision, private.administrator_state(a), p_changed) from private.admin_users as a where a.id = p_admin_id
+    );
+end
+$$;
+comment on function private.administrator_entry(uuid, text[]) is
+'For the payload of an entry: the state of an administrator after a change of these parts (null: of a new one).';
 
 create table public.admin_sessions (
     session_token uuid primary key default gen_random_uuid(),
@@ -385,7 +419,9 @@ language plpgsql volatile security definer set search_path = '' as $$
 begin
     update private.admin_users as a set password_hash = p_hash, updated_at = pg_catalog.clock_timestamp() where a.id = p_admin_id;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id and s.session_token is distinct from p_keep_session;
-    perform private.audit('admin:' || p_admin_id, 'admin.password_changed', 'admin_user', p_admin_id);
+    perform private.audit(
+        'admin:' || p_admin_id, 'admin.password_changed', 'admin_user', p_admin_id, private.administrator_entry(p_admin_id, array['password'])
+    );
     perform private.mail_admin_change(p_admin_id, 'The password was changed.', p_admin_id);
 end
 $$;
@@ -415,7 +451,9 @@ begin
     end if;
     delete from public.admin_sessions as s
     where s.admin_id = p_admin_id and s.session_token is distinct from private.uuid_claim(auth.jwt(), 'sid');
-    perform private.audit('admin:' || p_admin_id, 'admin.two_step_on', 'admin_user', p_admin_id);
+    perform private.audit(
+        'admin:' || p_admin_id, 'admin.two_step_on', 'admin_user', p_admin_id, private.administrator_entry(p_admin_id, array['two_step'])
+    );
     perform private.mail_admin_change(p_admin_id, 'Two-step sign-in was turned on.', p_admin_id);
 end
 $$;
@@ -432,7 +470,9 @@ begin
     perform private.require_fresh_admin_proof('turn two-step sign-in off');
     update private.admin_users as a set totp_key_id = null, totp_secret = null, totp_confirmed_at = null, totp_last_step = null
     where a.id = p_admin_id;
-    perform private.audit('admin:' || p_admin_id, 'admin.two_step_off', 'admin_user', p_admin_id);
+    perform private.audit(
+        'admin:' || p_admin_id, 'admin.two_step_off', 'admin_user', p_admin_id, private.administrator_entry(p_admin_id, array['two_step'])
+    );
     perform private.mail_admin_change(p_admin_id, 'Two-step sign-in was turned off.', p_admin_id);
 end
 $$;
@@ -518,7 +558,8 @@ begin
         full_name = coalesce(nullif(pg_catalog.btrim(p_full_name), ''), a.full_name),
         role = coalesce(p_role::public.admin_role, a.role),
         is_active = coalesce(p_is_active, a.is_active),
-        updated_at = pg_catalog.clock_timestamp()
+        updated_at = pg_catalog.clock_timestamp(),
+        revision = a.revision + 1
     where a.id = p_admin_id
     returning a.* into v_after;
     if not v_after.is_active or v_after.role is distinct from v_before.role then
@@ -528,7 +569,7 @@ begin
         'admin:' || v_caller.id, 'admin.updated', 'admin_user', p_admin_id,
         pg_catalog.jsonb_build_object(
             'role', v_after.role, 'role_before', v_before.role, 'is_active', v_after.is_active, 'is_active_before', v_before.is_active
-        )
+        ) || private.administrator_entry(p_admin_id, array['role', 'is_active'])
     );
     perform private.mail_admin_change(
         p_admin_id,
@@ -546,10 +587,12 @@ begin
         v_caller.id
     );
     return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_after)) || private.audit_entries();
+exception when lock_not_available then
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
 comment on function public.update_administrator(uuid, text, text, boolean) is
-'Updates name, role and activity of an account; a changed role or a deactivation ends its sessions. Super admin, never on oneself. Errors: forbidden, session_ended, two_step_required, not_found, invalid_input, reauthentication_needed.';
+'Updates name, role and activity of an account; a changed role or a deactivation ends its sessions. Super admin, never on oneself. Errors: forbidden, session_ended, two_step_required, not_found, invalid_input, reauthentication_needed, try_again.';
 grant execute on function public.update_administrator(uuid, text, text, boolean) to platform_admin;
 
 create function public.reset_two_step(p_admin_id uuid, p_reason text) returns jsonb
@@ -571,7 +614,10 @@ begin
         perform private.raise_error(404, 'not_found', 'There is no such administrator.');
     end if;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id;
-    perform private.audit('admin:' || v_caller.id, 'admin.two_step_reset', 'admin_user', p_admin_id, pg_catalog.jsonb_build_object('reason', v_reason));
+    perform private.audit(
+        'admin:' || v_caller.id, 'admin.two_step_reset', 'admin_user', p_admin_id,
+        pg_catalog.jsonb_build_object('reason', v_reason) || private.administrator_entry(p_admin_id, array['two_step'])
+    );
     perform private.mail_admin_change(p_admin_id, 'Two-step sign-in was removed, as for a lost device.', v_caller.id);
     return '{"success": true}'::jsonb;
 end
@@ -611,12 +657,33 @@ begin
     insert into private.admin_users (email, full_name, role, password_hash)
     values (pg_catalog.lower(p_email), p_full_name, p_role, p_password_hash)
     returning id into v_id;
-    perform private.audit('system', 'admin.created', 'admin_user', v_id, pg_catalog.jsonb_build_object('role', p_role, 'is_active', true));
+    perform private.audit(
+        'system', 'admin.created', 'admin_user', v_id,
+        pg_catalog.jsonb_build_object('role', p_role, 'is_active', true)
+        || private.administrator_entry(v_id)
+    );
     return v_id;
 end
 $$;
 comment on function private.create_administrator(text, text, public.admin_role, text) is
 'Creates an administrator without one: the first, and those of the sample data. p_password_hash is Argon2id.';
+
+create function private.put_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_id uuid;
+begin
+    update private.admin_users as a set password_hash = p_password_hash, updated_at = pg_catalog.clock_timestamp()
+    where a.email = pg_catalog.lower(p_email) returning a.id into v_id;
+    if v_id is null then
+        return private.create_administrator(p_email, p_full_name, p_role, p_password_hash);
+    end if;
+    perform private.audit('system', 'admin.password_reset', 'admin_user', v_id, private.administrator_entry(v_id, array['password']));
+    return v_id;
+end
+$$;
+comment on function private.put_administrator(text, text, public.admin_role, text) is
+'Creates an administrator without one, or gives an existing one this password. p_password_hash is Argon2id. Only on the machine, as owner.';
 
 create function private.add_administrator(p_email text, p_full_name text, p_role public.admin_role, p_password_hash text) returns uuid
 language plpgsql volatile set search_path = '' as $$
@@ -667,6 +734,7 @@ begin
     perform private.audit(
         'system', 'admin.recovered', 'admin_user', v_admin.id,
         pg_catalog.jsonb_build_object('reason', v_reason, 'email_changed', v_email <> v_admin.email)
+        || private.administrator_entry(v_admin.id, array['email', 'password', 'two_step'])
     );
     perform private.mail_admin_change(
         v_admin.id,
@@ -696,7 +764,11 @@ begin
     if v_admin.id is null then
         perform private.raise_error(409, 'email_taken', 'There is already an administrator with this email.');
     end if;
-    perform private.audit('admin:' || v_caller.id, 'admin.created', 'admin_user', v_admin.id, pg_catalog.jsonb_build_object('role', p_role, 'is_active', true));
+    perform private.audit(
+        'admin:' || v_caller.id, 'admin.created', 'admin_user', v_admin.id,
+        pg_catalog.jsonb_build_object('role', p_role, 'is_active', true)
+        || private.administrator_entry(v_admin.id)
+    );
     perform private.mail_admin_change(
         v_admin.id, pg_catalog.format('The account was created, with the role %s.', pg_catalog.replace(p_role, '_', ' ')), v_caller.id
     );
@@ -723,7 +795,9 @@ begin
         perform private.raise_error(404, 'not_found', 'There is no such administrator.');
     end if;
     delete from public.admin_sessions as s where s.admin_id = p_admin_id;
-    perform private.audit('admin:' || v_caller.id, 'admin.password_reset', 'admin_user', p_admin_id);
+    perform private.audit(
+        'admin:' || v_caller.id, 'admin.password_reset', 'admin_user', p_admin_id, private.administrator_entry(p_admin_id, array['password'])
+    );
     perform private.mail_admin_change(p_admin_id, 'The password was reset.', v_caller.id);
     return pg_catalog.jsonb_build_object('success', true, 'administrator', private.administrator_item(v_admin));
 end

@@ -26,6 +26,8 @@ create index audit_log_at_idx on private.audit_log (at);
 -- Collate "C" (bytes): a group of actions is then one range of the index.
 create index audit_log_action_idx on private.audit_log (action collate "C", id desc);
 create index audit_log_settings_idx on private.audit_log (id) where action = 'setting.changed';
+-- The last entry with the state of a member or an administrator.
+create index audit_log_state_idx on private.audit_log (object_id, id desc) where object_id is not null and payload ? 'state';
 comment on index private.audit_log_settings_idx is 'Finds the last change of a setting, queried every minute.';
 
 create table private.audit_chain (
@@ -174,6 +176,35 @@ end
 $$;
 comment on function private.audit(text, text, text, uuid, jsonb, timestamptz) is
 'Writes one entry, with the administrator''s role and the request id; p_at is the time of what it records, now by default. Takes no lock.';
+
+-- A ledger check compares whoever decides, and everything that decides where money goes, with the audit log. A change
+-- says so, in an entry with the state that follows: what was said before, and of the row only what this change is about.
+-- A change that nobody spoke of is not said by the next entry, which is about something else.
+create function private.last_state(p_object_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select l.payload -> 'state' from private.audit_log as l
+        where l.object_id = p_object_id and l.payload operator(pg_catalog.?) 'state'
+        order by (l.payload #>> '{state,revision}')::bigint desc, l.id desc limit 1
+    );
+end
+$$;
+comment on function private.last_state(uuid) is 'The state that the audit log says of a member or an administrator: that of the highest revision.';
+
+create function private.state_entry(p_object_id uuid, p_revision bigint, p_state jsonb, p_changed text[]) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return pg_catalog.jsonb_build_object(
+        'state', coalesce(private.last_state(p_object_id), '{}') || (
+            select pg_catalog.jsonb_object_agg(e.key, e.value) from pg_catalog.jsonb_each(p_state) as e
+            where p_changed is null or e.key = any(p_changed)
+        ) || pg_catalog.jsonb_build_object('revision', p_revision)
+    );
+end
+$$;
+comment on function private.state_entry(uuid, bigint, jsonb, text[]) is
+'For the payload of an entry: the state of an object whose row was just changed in these parts (null: is new). Call under the lock of the row.';
 
 -- plpgsql, because it runs with every decision: an SQL function with a fixed search_path is parsed and planned each time.
 create function private.audit_entries() returns jsonb

@@ -40,6 +40,7 @@ create table private.profiles (
     hold_until timestamptz,
     hold_reason text check (hold_reason in ('wallet', 'email', 'password', 'factor')),
     closed_at timestamptz,
+    revision bigint not null default 1,
     constraint profiles_user_id_key unique (user_id),
     constraint no_self_referral check (referrer_id is distinct from id),
     constraint only_roots_have_depth_zero check ((referrer_id is null) = (depth = 0)),
@@ -51,6 +52,8 @@ create table private.profiles (
 );
 comment on table private.profiles is
 'Members. depth and jump answer "is this member in that downline" in logarithmic time (jump pointers).';
+comment on column private.profiles.revision is
+'Number of changes of wallet, email, status or hold, whoever made them. The entries of the audit log say it.';
 comment on column private.profiles.hold_until is 'Before this time withdrawals may be requested but not approved.';
 alter table private.profiles enable row level security;
 -- Usernames are unique regardless of case; also serves look-ups by username.
@@ -408,6 +411,15 @@ comment on function private.profiles_update_verified_counter() is 'Trigger: coun
 create trigger _100_set_ancestry before insert on private.profiles for each row execute function private.profiles_set_ancestry();
 create trigger _100_immutable before update on private.profiles for each row execute function private.profiles_immutable();
 create trigger _100_reject_change before delete or truncate on private.profiles for each statement execute function private.reject_change();
+create trigger _200_count_revision before update on private.profiles for each row
+when (
+    old.trc20_wallet_address is distinct from new.trc20_wallet_address
+    or old.email is distinct from new.email
+    or old.account_status is distinct from new.account_status
+    or old.hold_until is distinct from new.hold_until
+    or old.closed_at is distinct from new.closed_at
+    or old.revision is distinct from new.revision
+) execute function private.count_revision();
 create trigger _500_create_position after insert on private.profiles for each row execute function private.profiles_create_position();
 create trigger _500_sync_position after update of package_value, cash_in_amount on private.profiles
 for each row when ((old.package_value, old.cash_in_amount) is distinct from (new.package_value, new.cash_in_amount))
@@ -439,6 +451,25 @@ for each row when (
     old.bonus_amount < old.withdrawn_amount + old.reserved_amount or new.bonus_amount < new.withdrawn_amount + new.reserved_amount
 )
 execute function private.totals_update_shortfall_counter();
+
+-- The audit log must say this of a member. It has a digest of the email, because it stays after the member has left.
+
+create function private.member_state(p_member private.profiles) returns jsonb
+language sql stable as $$
+    select pg_catalog.jsonb_build_object(
+        'wallet', (p_member).trc20_wallet_address, 'email', private.digest_text((p_member).id || ' ' || (p_member).email),
+        'status', (p_member).account_status, 'hold_until', private.utc_text((p_member).hold_until), 'closed_at', private.utc_text((p_member).closed_at)
+    )
+$$;
+comment on function private.member_state(private.profiles) is 'What the audit log must say of a member.';
+
+create function private.member_entry(p_profile_id uuid, p_changed text[] default null) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (select private.state_entry(p.id, p.revision, private.member_state(p), p_changed) from private.profiles as p where p.id = p_profile_id);
+end
+$$;
+comment on function private.member_entry(uuid, text[]) is 'For the payload of an entry: the state of a member after a change of these parts (null: of a new one, or of all).';
 
 -- Who may act, and for whom.
 
@@ -669,6 +700,7 @@ begin
     perform private.audit(
         'member:' || (p_before).user_id, 'member.wallet_changed', 'profile', (p_before).id,
         pg_catalog.jsonb_build_object('from', (p_before).trc20_wallet_address, 'to', p_wallet)
+        || private.member_entry((p_before).id, array['wallet', 'hold_until'])
     );
 end
 $$;
@@ -680,13 +712,24 @@ create trigger _100_update instead of update on public.profiles for each row exe
 -- How far an account is set up. The dashboard and both forms call the same functions, so that they never disagree.
 -- These functions only read: the validation triggers of public.deposits and public.withdrawals decide.
 
+-- One rule for the text that asks for money and for the check that takes it. No deposit is below a dollar.
+create function private.missing_cash_in(p_package numeric, p_cash_in numeric) returns numeric
+language plpgsql immutable set search_path = '' as $$
+begin
+    return case when p_cash_in < p_package then greatest(p_package - p_cash_in, 1) end;
+end
+$$;
+comment on function private.missing_cash_in(numeric, numeric) is
+'The largest deposit that completes a package of which less was paid; null when nothing is missing.';
+
 create function private.verification_result(p_profile private.profiles) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 declare
     v_has_profile boolean := (p_profile).username is not null and (p_profile).email is not null;
     v_has_wallet boolean := (p_profile).trc20_wallet_address is not null;
     v_is_active boolean := (p_profile).account_status = 'active';
-    v_is_paid boolean := (p_profile).package_value > 0 and (p_profile).cash_in_amount >= (p_profile).package_value;
+    v_missing numeric := private.missing_cash_in((p_profile).package_value, (p_profile).cash_in_amount);
+    v_is_paid boolean := (p_profile).package_value > 0 and v_missing is null;
     v_step text := case
         when not v_has_profile then 'profile'
         when not v_has_wallet then 'wallet'
@@ -703,6 +746,7 @@ begin
         'cashInAmount', private.money((p_profile).cash_in_amount),
         'packageValue', private.money((p_profile).package_value),
         'sufficientCashIn', v_is_paid,
+        'missingCashIn', private.money(v_missing),
         'verificationStep', v_step,
         'stepMessage', case
             when v_step = 'profile' then 'Complete your profile with username and email'
@@ -745,12 +789,30 @@ language sql volatile set search_path = '' as $$
 $$;
 comment on function private.end_sessions(uuid) is 'Ends all sessions of a member; the next request is rejected. Always the first lock.';
 
+-- The auth service deletes the user, and knows nothing of who asked it to.
+create function private.closing_actor(p_profile_id uuid, p_user_id uuid) returns text
+language sql volatile set search_path = '' as $$
+    select coalesce(
+        (
+            select l.actor from private.audit_log as l
+            where
+                l.object_id = p_profile_id
+                and (l.action = 'member.closed' or (l.action = 'member.closing_started' and private.is_recent(l.at, '1 hour')))
+            order by l.id desc limit 1
+        ),
+        'member:' || p_user_id
+    )
+$$;
+comment on function private.closing_actor(uuid, uuid) is
+'Who closed an account, as the audit log names it; before it is closed, the administrator who began to within the hour, otherwise the member.';
+
 create function private.close_profile(p_user_id uuid) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_member private.profiles := private.lock_member(p_user_id);
     v_now timestamptz := private.clock();
     v_left jsonb := private.money_left(p_user_id);
+    v_actor text := private.closing_actor(v_member.id, p_user_id);
 begin
     if v_member.id is null or v_member.closed_at is not null then
         return;
@@ -760,7 +822,7 @@ begin
         p_user_id, 'account_closed', 'Your account was closed',
         'You can no longer sign in. Pending requests were cancelled. If this was not you, contact support.', null, null
     );
-    perform private.cancel_requests(p_user_id, null, 'Account closed');
+    perform private.cancel_requests(p_user_id, null, 'Account closed', v_actor);
     delete from private.bot_secrets as b using public.bot_subscriptions as s
     where s.id = b.subscription_id and s.user_id = p_user_id;
     update public.bot_subscriptions as s set status = 'cancelled', mt5_password_length = null, updated_at = v_now
@@ -775,7 +837,11 @@ begin
         hold_reason = null,
         closed_at = v_now
     where p.id = v_member.id;
-    perform private.audit('member:' || p_user_id, 'member.closed', 'profile', v_member.id, pg_catalog.jsonb_build_object('money_left', v_left));
+    perform private.audit(
+        v_actor, 'member.closed', 'profile', v_member.id,
+        pg_catalog.jsonb_build_object('money_left', v_left)
+        || private.member_entry(v_member.id)
+    );
 end
 $$;
 comment on function private.close_profile(uuid) is

@@ -272,11 +272,13 @@ begin
             'status_after', nullif(v_after.account_status::text, v_before.account_status::text),
             'notes_changed', nullif(v_after.admin_notes is distinct from v_before.admin_notes, false),
             'reason', v_reason
-        ))
+        )) || case
+            when v_after.account_status <> v_before.account_status then private.member_entry(p_profile_id, array['status']) else '{}'
+        end
     );
     return pg_catalog.jsonb_build_object(
         'success', true,
-        'profile', pg_catalog.to_jsonb(v_after) - array['depth', 'jump', 'package_size'] || pg_catalog.jsonb_build_object(
+        'profile', pg_catalog.to_jsonb(v_after) - array['depth', 'jump', 'package_size', 'revision'] || pg_catalog.jsonb_build_object(
             'package_value', private.money(v_after.package_value), 'cash_in_amount', private.money(v_after.cash_in_amount)
         )
     );
@@ -285,3 +287,57 @@ $$;
 comment on function public.update_member(uuid, text, text, text) is
 'Updates notes and account status of a member. A changed status needs a reason, is notified to the member, and ends all sessions when it blocks. Errors: forbidden, two_step_required, not_found, invalid_input, account_closed, reason_required.';
 grant execute on function public.update_member(uuid, text, text, text) to platform_admin;
+
+-- The way back after somebody wrote past the product. The audit log has no email, only its digest: the address is taken
+-- from the account to sign in with, where that is still the right one.
+create function public.restore_member(p_profile_id uuid, p_reason text) returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
+    v_reason text := nullif(pg_catalog.btrim(p_reason), '');
+    v_member private.profiles;
+    v_state jsonb;
+    v_email text;
+begin
+    if v_reason is null or pg_catalog.length(v_reason) > 1000 then
+        perform private.raise_error(400, 'invalid_reason', 'Give a reason of at most 1,000 characters.');
+    end if;
+    perform private.require_fresh_admin_proof('restore what the audit log says of a member');
+    v_member := private.lock_member((select p.user_id from private.profiles as p where p.id = p_profile_id));
+    v_state := private.last_state(p_profile_id);
+    if v_member.id is null or v_state is null then
+        perform private.raise_error(404, 'not_found', 'The audit log says nothing of such a member.');
+    end if;
+    select e.email into v_email
+    from (
+        select v_member.email
+        union all
+        select pg_catalog.lower(u.email) from auth.users as u where u.id = v_member.user_id
+    ) as e
+    where private.digest_text(v_member.id || ' ' || e.email) is not distinct from v_state ->> 'email'
+    limit 1;
+    if v_email is null and v_state ->> 'email' is not null then
+        perform private.raise_error(
+            409, 'email_unknown', 'Neither the profile nor the account to sign in with has the email that the audit log says. Ask the member which one it was and change the account''s email to it first.'
+        );
+    end if;
+    update private.profiles as p set
+        trc20_wallet_address = v_state ->> 'wallet',
+        email = v_email,
+        account_status = (v_state ->> 'status')::public.account_status,
+        hold_until = (v_state ->> 'hold_until')::timestamptz,
+        hold_reason = case when v_state ->> 'hold_until' is not null then coalesce(p.hold_reason, 'wallet') end,
+        closed_at = (v_state ->> 'closed_at')::timestamptz,
+        -- The count itself may differ, too.
+        revision = p.revision + 1
+    where p.id = p_profile_id;
+    perform private.audit(
+        'admin:' || v_admin.id, 'member.restored', 'profile', p_profile_id,
+        pg_catalog.jsonb_build_object('reason', v_reason) || private.member_entry(p_profile_id)
+    );
+    return '{"success": true}'::jsonb || private.audit_entries();
+end
+$$;
+comment on function public.restore_member(uuid, text) is
+'Super admin, after somebody wrote past the product: sets a member''s wallet, email, status and hold to what the audit log says, and audits it. Errors: forbidden, two_step_required, invalid_reason, reauthentication_needed, not_found, email_unknown, try_again.';
+grant execute on function public.restore_member(uuid, text) to platform_admin;

@@ -89,9 +89,12 @@ declare
 begin
     insert into private.profiles (id, user_id, username, display_name, email, referrer_id, depth, jump)
     values (v_id, p_user_id, p_username, p_display_name, pg_catalog.lower(p_email), p_referrer_id, 0, v_id);
-    -- Those of the address's other sign-ups too, which are void now.
+    -- Other sign-ups of the address are void now, too.
     delete from private.username_reservations as r
     where pg_catalog.lower(r.username) = pg_catalog.lower(p_username) or r.email = pg_catalog.lower(p_email);
+    perform private.audit(
+        'member:' || p_user_id, 'member.joined', 'profile', v_id, private.member_entry(v_id)
+    );
     return v_id;
 end
 $$;

@@ -98,12 +98,18 @@ comment on function private.require_fresh_proof(text) is
 
 create function private.notify_security_change(p_user_id uuid, p_kind text, p_title text, p_hold_reason text) returns void
 language plpgsql volatile set search_path = '' as $$
+declare
+    v_profile_id uuid := (select p.id from private.profiles as p where p.user_id = p_user_id and p.closed_at is null);
 begin
-    if not exists (select 1 from private.profiles as p where p.user_id = p_user_id and p.closed_at is null) then
+    if v_profile_id is null then
         return;
     end if;
     if p_hold_reason is not null then
         perform private.place_withdrawal_hold(p_user_id, p_hold_reason);
+        perform private.audit(
+            'member:' || p_user_id, 'member.held', 'profile', v_profile_id,
+            pg_catalog.jsonb_build_object('reason', p_hold_reason) || private.member_entry(v_profile_id, array['hold_until'])
+        );
     end if;
     perform private.notify_member(
         p_user_id, p_kind, p_title, pg_catalog.concat_ws(
@@ -128,9 +134,12 @@ begin
     where p.user_id = new.id and p.closed_at is null
     returning * into v_member;
     if v_member.id is not null then
-        -- Those of the address's sign-ups, which are void now.
+        -- Sign-ups of the address are void now.
         delete from private.username_reservations as r where r.email = v_member.email;
         perform private.place_withdrawal_hold(new.id, 'email');
+        perform private.audit(
+            'member:' || new.id, 'member.email_changed', 'profile', v_member.id, private.member_entry(v_member.id, array['email', 'hold_until'])
+        );
         perform private.notify_member(
             new.id, 'email_changed', 'Your email address was changed',
             pg_catalog.format('You sign in with %s now. Withdrawals are approved 24 hours from now at the earliest. If this was not you, contact support.', new.email),
@@ -316,7 +325,8 @@ begin
     perform private.end_sessions(v_user);
     perform private.place_withdrawal_hold(v_user, 'factor');
     perform private.audit(
-        'admin:' || v_admin.id, 'member.factors_removed', 'profile', p_profile_id, pg_catalog.jsonb_build_object('reason', v_reason)
+        'admin:' || v_admin.id, 'member.factors_removed', 'profile', p_profile_id,
+        pg_catalog.jsonb_build_object('reason', v_reason) || private.member_entry(p_profile_id, array['hold_until'])
     );
     return pg_catalog.jsonb_build_object('user_id', v_user);
 end

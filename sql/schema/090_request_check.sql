@@ -32,10 +32,13 @@ begin
         perform private.take_place(v_claims ->> 'sub');
         perform private.limit_read();
     end if;
+-- A lock on what it reads, such as a migration's: PostgREST has a 500 for it, with the database's words.
+exception when lock_not_available then
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
 comment on function pre_request.check_request() is
-'Raises for what anonymous clients may not call (401 42501), ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required), tokens without audience (401 invalid_token), the planner''s counts (400 invalid_input) and, of PostgREST, a fourth request of a person while three are under way (429 too_many_requests). A blocked member may still call rpc/get_my_account_status.';
+'Raises for what anonymous clients may not call (401 42501), ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required), tokens without audience (401 invalid_token), the planner''s counts (400 invalid_input) and, of PostgREST, a fourth request of a person while three are under way (429 too_many_requests), and while it waits in vain for a lock (503 try_again). A blocked member may still call rpc/get_my_account_status.';
 grant execute on function pre_request.check_request() to anon, authenticated, platform_admin, service_role;
 
 -- What role anon is granted, as paths of PostgREST: by the grants themselves, so that a table or function of a migration

@@ -138,8 +138,8 @@ create function jobs.is_mail_due() returns boolean
 language sql stable security definer set search_path = '' as $$
     select exists (
         select 1 from private.outbox as o
-        where o.sent_at is null and o.failed_at is null and o.next_attempt_at <= pg_catalog.clock_timestamp()
-            and (o.leased_until is null or o.leased_until < pg_catalog.clock_timestamp())
+        where o.sent_at is null and o.failed_at is null and private.is_over(o.next_attempt_at, '1 hour')
+            and (o.leased_until is null or private.is_over(o.leased_until, '2 minutes'))
     ) and not private.is_copy()
 $$;
 comment on function jobs.is_mail_due() is 'Whether any e-mail is to be sent now: none by a restored copy.';
@@ -150,8 +150,8 @@ language sql volatile security definer set search_path = '' as $$
     update private.outbox as o set attempts = o.attempts + 1, leased_until = pg_catalog.clock_timestamp() + interval '2 minutes'
     where o.id in (
         select c.id from private.outbox as c
-        where c.sent_at is null and c.failed_at is null and c.next_attempt_at <= pg_catalog.clock_timestamp()
-            and (c.leased_until is null or c.leased_until < pg_catalog.clock_timestamp())
+        where c.sent_at is null and c.failed_at is null and private.is_over(c.next_attempt_at, '1 hour')
+            and (c.leased_until is null or private.is_over(c.leased_until, '2 minutes'))
             and not private.is_copy()
         order by c.next_attempt_at
         limit p_max

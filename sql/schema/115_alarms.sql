@@ -6,7 +6,9 @@
 create table private.alarms (
     id uuid primary key default gen_random_uuid(),
     kind text not null constraint alarms_kind_check check (
-        kind in ('ledger_violation', 'repair', 'deposit_address', 'audit_entry', 'disk', 'dead_job', 'failed_mail', 'backup', 'restored')
+        kind in (
+            'ledger_violation', 'repair', 'deposit_address', 'audit_entry', 'disk', 'dead_job', 'failed_mail', 'backup', 'restored', 'schema'
+        )
     ),
     object text not null check (length(object) between 1 and 200),
     user_id uuid,
@@ -74,7 +76,7 @@ begin
 end
 $$;
 comment on function private.raise_alarm(text, text, uuid, jsonb) is
-'Opens an alarm, or updates the open one of this kind and object; true when it is new or has changed. Kinds: ledger_violation, repair, deposit_address, audit_entry, disk, dead_job, failed_mail, backup, restored.';
+'Opens an alarm, or updates the open one of this kind and object; true when it is new or has changed. Kinds: ledger_violation, repair, deposit_address, audit_entry, disk, dead_job, failed_mail, backup, restored, schema.';
 
 create function private.end_alarm(p_kind text, p_object text) returns void
 language sql volatile set search_path = '' as $$
@@ -88,54 +90,58 @@ comment on function private.end_alarm(text, text) is 'Ends the open alarm of thi
 create function private.rule_texts() returns table (rule text, problem text, advice text)
 language sql immutable set search_path = '' as $$
     values
-    ('I01', 'A bonus has journal rows that do not sum to its amount.', 'Compare the bonus with its rows under Transactions; find out who changed which.'),
-    ('I02', 'A member''s journal does not sum to deposits plus bonuses minus withdrawals.', 'Compare the member''s transactions with the deposits, bonuses and withdrawals.'),
-    ('I03', 'A deposit and its journal row do not say the same.', 'Compare the deposit with its transaction and with the audit log.'),
-    ('I04', 'A withdrawal and its journal row do not say the same.', 'Compare the withdrawal with its transaction and with the audit log. Pay nothing meanwhile.'),
-    ('I05', 'A journal row has no bonus, deposit, withdrawal or correction behind it.', 'Find out who wrote the row: the product never writes such a row.'),
-    ('I06', 'A deposit or withdrawal has more than one journal row.', 'Find out who wrote the second row: the product writes one.'),
-    ('I07', 'A member''s totals are not the sums of the bonuses and withdrawals, so the balance is wrong.', 'Rebuild the counters once it is known who changed what.'),
-    ('I08', 'A member withdrew more than was earned, and no correction explains it.', 'Compare bonuses and withdrawals of the member; void what was not paid.'),
-    ('I09', 'A member''s cash-in is not the sum of the approved deposits.', 'Compare the member''s deposits with the audit log; rebuild the counters.'),
-    ('I10', 'A bonus is stored twice.', 'Find out who wrote the second row: the product writes one.'),
-    ('I11', 'A bonus does not follow from the referral tree and the packages, or is paid to another member.', 'Find out who changed the bonus, the tree or a package. The next run of the bonus comparison repairs the amount.'),
-    ('I12', 'A member earns a bonus from their own package.', 'Find out who changed the bonus or the tree.'),
-    ('I13', 'A member''s package does not follow from the deposits and corrections.', 'Compare the package with the deposits; a correction sets another one.'),
-    ('I14', 'A member''s level is not one below the sponsor''s.', 'Find out who moved the member: the product moves nobody.'),
-    ('I15', 'A member joined before their own sponsor.', 'Find out who changed a sponsor or a date: the product changes neither.'),
-    ('I16', 'An amount is out of range.', 'Find out who changed it: the product accepts no such amount.'),
-    ('I17', 'A decided request has no decider or no time, or a pending one has.', 'Compare the request with the audit log.'),
+    ('I01', 'A bonus has journal rows that do not sum to its amount.', 'Find out who changed the bonus or its rows. Where nothing else is wrong with the bonus, propose a repair of rows under Members: another administrator confirms it.'),
+    ('I02', 'A member''s journal does not sum to deposits plus bonuses minus withdrawals.', 'Another rule about the same member says what is wrong: follow its advice. Where none does, propose a repair of rows under Members.'),
+    ('I03', 'A deposit and its journal row do not say the same.', 'Find out who changed which. Then propose a repair of rows under Members: another administrator confirms it.'),
+    ('I04', 'A withdrawal and its journal row do not say the same.', 'Find out who changed which. Then propose a repair of rows under Members: another administrator confirms it. Pay nothing meanwhile.'),
+    ('I05', 'A journal row has no bonus, deposit, withdrawal or correction behind it.', 'Find out who changed which. Then propose a repair of rows under Members: another administrator confirms it. Where the row is of a bonus that is paid to another member, the comparison of the bonuses mends both.'),
+    ('I06', 'A deposit or withdrawal has more than one journal row.', 'Find out who changed which. Then propose a repair of rows under Members: another administrator confirms it.'),
+    ('I07', 'A member''s totals are not the sums of the bonuses and withdrawals, so the balance is wrong.', 'Mend the rows first where another rule names some. Then rebuild the counters.'),
+    ('I08', 'A member withdrew more than was earned, and no correction explains it.', 'Mend rows and counters first where another rule names the member. Then compare bonuses and withdrawals; void what was not paid.'),
+    ('I09', 'A member''s cash-in is not the sum of the approved deposits.', 'Mend the rows first where another rule names some. Then rebuild the counters.'),
+    ('I10', 'A bonus is stored twice.', 'Find out who changed which. Then propose a repair of rows under Members: another administrator confirms it.'),
+    ('I11', 'A bonus does not follow from the referral tree and the packages, or is paid to another member.', 'Find out who changed the bonus, the tree or a package. Rebuild the counters where a package or a place is wrong (I09, I13, I23); otherwise the next comparison of the bonuses repairs owner, source and amount, once no other row is wrong.'),
+    ('I12', 'A member earns a bonus from their own package.', 'Find out who changed the bonus or the tree. The next comparison of the bonuses repairs it, once no other row is wrong.'),
+    ('I13', 'A member''s package does not follow from the deposits and corrections.', 'Mend the rows first where another rule names some. Then rebuild the counters.'),
+    ('I14', 'A member''s level is not one below the sponsor''s.', 'The product moves nobody, and nothing derives it again: find out who moved the member, and restore the moment before.'),
+    ('I15', 'A member joined before their own sponsor.', 'The product changes no sponsor and no date, and nothing derives it again: find out who did, and restore the moment before.'),
+    ('I16', 'An amount is out of range.', 'Find out who changed it. A repair of rows under Members sets a request back to what was asked for; a bonus is repaired by the next comparison.'),
+    ('I17', 'A decided request has no decider or no time, a pending one has, or one is voided without a correction.', 'Find out who changed the request. Then propose a repair of rows under Members: another administrator confirms it.'),
     ('I18', 'Two members have the same username.', 'Ask one of them to choose another username under Profile.'),
-    ('I19', 'A transfer was approved twice.', 'Compare the receipts; void the deposit that did not arrive.'),
+    ('I19', 'A transfer was approved twice, or is a payout of ours.', 'Compare the receipts; void the deposit that did not arrive.'),
     ('I20', 'A receipt is missing, is another file than was sent, or is not the member''s.', 'Compare the receipt with a backup; find out who replaced it.'),
     ('I21', 'All bonuses together exceed 56% of the funded packages, which the plan cannot pay.', 'Find out which bonuses or packages were changed.'),
     ('I22', 'More was paid out than came in.', 'Pay nothing more before it is known why.'),
-    ('I23', 'A member''s place among the sponsor''s referrals is wrong, or differs from their own package.', 'Find out who changed the tree; rebuild the counters.'),
+    ('I23', 'A member''s place among the sponsor''s referrals is wrong, or differs from their own package.', 'Find out who changed the tree. Rebuild the counters: that mends packages and numbers of referrals. A sponsor or an order that was changed is mended by nothing: restore the moment before.'),
     ('I24', 'A member has two running subscriptions of one bot.', 'Ask the member to unsubscribe one of them.'),
     ('I25', 'An administrator''s session lasts longer than eight hours.', 'Sign this administrator out under Administrators and find out who made the session.'),
     ('I26', 'The audit log was changed, or its end was cut off.', 'Compare it with a backup. Whoever changed it is hiding something.'),
-    ('I27', 'A total on the dashboards is not the sum of its rows.', 'Rebuild the counters once it is known who changed what.'),
-    ('I28', 'A member''s daily earnings differ from the journal.', 'The chart is wrong, not the balance. Rebuild the counters.'),
-    ('I29', 'A member''s team totals differ from the members of the team.', 'The figures of the team are wrong, not the balance. Rebuild the counters.'),
-    ('I30', 'The daily growth of a large team differs from its members.', 'The chart is wrong, not the balance. Rebuild the counters.'),
-    ('I31', 'A deposit lacks the keys by which a second claim of its transfer is found.', 'Compare its reference with all other deposits by hand.'),
-    ('I33', 'A pairing bonus names another member than the one who completed the pair.', 'Find out who changed the bonus or the order of the fundings.'),
-    ('I34', 'A member''s place in the order of fundings is not that of the decision that funded the member.', 'Compare the member''s first approved deposit with the audit log.'),
-    ('I35', 'A completed journal row has no decision behind it.', 'Find out who wrote or completed the row: the product does so in a decision only.'),
-    ('I36', 'A bonus or a journal row has another time than what it was made from.', 'Compare the times with the audit log; find out who changed one.'),
-    ('I37', 'The number of a member''s bonuses is wrong in the totals.', 'Rebuild the counters once it is known who changed what.'),
+    ('I27', 'A total on the dashboards is not the sum of its rows.', 'Mend the rows first where another rule names some. Then rebuild the counters.'),
+    ('I28', 'A member''s daily earnings differ from the journal.', 'The chart is wrong, not the balance. Mend the rows first where another rule names some. Then rebuild the counters.'),
+    ('I29', 'A member''s team totals differ from the members of the team.', 'The figures of the team are wrong, not the balance. Mend the rows first where another rule names some. Then rebuild the counters.'),
+    ('I30', 'The daily growth of a large team differs from its members.', 'The chart is wrong, not the balance. Mend the rows first where another rule names some. Then rebuild the counters.'),
+    ('I31', 'A deposit or a payout has other keys than its reference, so a second claim of its transfer is not found.', 'Compare its reference with all other deposits and payouts by hand, and find out who changed the register. The runbook has the statement that registers it again.'),
+    ('I33', 'A pairing bonus names another member than the one who completed the pair.', 'Find out who changed the bonus or the order of the fundings. Where I34 names the member, rebuild the counters; otherwise the next comparison of the bonuses repairs the source.'),
+    ('I34', 'A member''s place in the order of fundings is not that of the decision that funded the member.', 'Mend the rows first where another rule names some. Then rebuild the counters.'),
+    ('I35', 'A completed journal row has no decision behind it.', 'Find out who wrote or changed the row. Then propose a repair of rows under Members: another administrator confirms it.'),
+    ('I36', 'A bonus or a journal row has another time than what it was made from.', 'Find out who changed which. Then propose a repair of rows under Members: another administrator confirms it.'),
+    ('I37', 'The number of a member''s bonuses is wrong in the totals.', 'Mend the rows first where another rule names some. Then rebuild the counters.'),
     ('I38', 'The stored coverage of a past day is not what had been decided when it was computed.', 'Find out who changed the day, or a deposit, withdrawal or bonus from before it. The day stays as it is: acknowledge this once it is known why.'),
     ('I39', 'A published income disclosure is not what had been decided when it was published, or contradicts itself.', 'Find out who changed it, or a withdrawal or bonus of its period, before anybody relies on it. It stays as it is: acknowledge this once it is known why.'),
     ('I40', 'A package size, a pairing rate or a percentage is not that of the compensation plan.', 'Whoever runs the database must set it back immediately: sizes and pairing rates in private.packages, a percentage in the function of its name. Every bonus is worked out with it.'),
-    ('I41', 'The referrals of a member are not numbered in the order of joining, which decides who is paired with whom.', 'Find out who changed the order; rebuild the counters.'),
-    ('I42', 'A request or a bonus is older than what it follows from, or lies in the future.', 'Compare the times with the audit log.'),
-    ('I43', 'A deposit has no entry in the audit log, more than one, or one that says something else.', 'Compare the deposit with the audit log and the receipt before it is decided.'),
-    ('I44', 'A withdrawal has no entry in the audit log, more than one, or one that says something else.', 'Compare amount and address with the audit log, and ask the member. Pay nothing meanwhile.'),
-    ('I45', 'A decided deposit has no decision in the audit log, or one that says something else.', 'Find out who decided it: the product writes both at once.'),
-    ('I46', 'A decided withdrawal has no decision in the audit log, or one that says something else.', 'Find out who decided it: the product writes both at once. Pay nothing meanwhile.'),
+    ('I41', 'The referrals of a member are not numbered in the order of joining, which decides who is paired with whom.', 'The product changes no order, and nothing derives it again: find out who did, and restore the moment before.'),
+    ('I42', 'A request or a bonus is older than what it follows from, or lies in the future.', 'Find out who changed the time. Propose a repair of rows under Members: another administrator confirms it.'),
+    ('I43', 'A deposit has no entry in the audit log, more than one, or one that says something else.', 'Find out who changed the deposit. Propose a repair of rows under Members: it is again what the audit log says. Without an entry nothing says what it was: reject it while it is pending, void it once it is approved.'),
+    ('I44', 'A withdrawal has no entry in the audit log, more than one, or one that says something else.', 'Pay nothing. Find out who changed the withdrawal. Propose a repair of rows under Members: it is again what the audit log says. Without an entry nothing says what it was: reject it, or void it.'),
+    ('I45', 'A decided deposit has no decision in the audit log, or one that says something else.', 'Find out who decided or changed it: the product writes both at once. Propose a repair of rows under Members: it is again what the audit log says. An approval without an entry is voided.'),
+    ('I46', 'A decided withdrawal has no decision in the audit log, or one that says something else.', 'Pay nothing. Find out who decided or changed it: the product writes both at once. Propose a repair of rows under Members: it is again what the audit log says. An approval without an entry is voided.'),
     ('I47', 'A payout has no entry in the audit log, or one that says something else.', 'Compare the payout reference with the wallet''s own list of transfers.'),
-    ('I48', 'A correction has no entry in the audit log, or one that says something else.', 'Compare the correction with the audit log and ask who proposed and confirmed it.'),
-    ('I49', 'An administrator''s role is not the one of the last entry in the audit log.', 'Take the role away and find out who gave it.')
+    ('I48', 'A correction has no entry in the audit log, or one that says something else.', 'Ask who proposed and confirmed the correction. Propose a repair of rows under Members: it is again what the audit log says.'),
+    ('I49', 'An administrator''s email, role, activity, password or second step is not what the audit log says.', 'Find out who changed it. Then set it right in the panel: role and activity, or another password, or two-step sign-in reset; an email on the server, by letting the administrator in again.'),
+    ('I50', 'A decision has a number that is yet to be given, so a later one would get it too.', 'Whoever runs the database sets private.last_decision to the highest number that was given, by the statement of the runbook, before anything is decided.'),
+    ('I51', 'A member''s wallet, email, status or hold is not what the audit log says, or the email is not the one to sign in with.', 'Find out who changed it and ask the member. Then a super admin restores here what the audit log says, or enters what is right.'),
+    ('I52', 'A setting is not what the audit log says.', 'Find out who changed it. Then a super admin enters the right value in the panel, under Readiness.'),
+    ('I53', 'The balance beside a journal row does not follow from the rows before it.', 'Mend the rows first where another rule names some. Then rebuild the counters.')
 $$;
 comment on function private.rule_texts() is
 'Each rule of the ledger checks in words: what is wrong, and what to do. Every rule of private.ledger_violations has a row.';
@@ -158,7 +164,7 @@ begin
         ('repair', 'any', pg_catalog.format(
             '%s stored differently from what tree and packages say, and repaired.',
             case when v_details ->> 'rows' = '1' then 'One bonus was' else coalesce(v_details ->> 'rows', 'Some') || ' bonuses were' end
-        ), 'Find out who changed the rows: the product never does.'),
+        ), 'Find out who changed the rows: the product never does. Nothing else is to be done: journal and sums agree.'),
         ('deposit_address', 'changed', pg_catalog.format('The deposit address was changed to %s.', v_details ->> 'to'), 'If this was not agreed, change it back immediately: members send their deposits there.'),
         ('deposit_address', 'unexpected', pg_catalog.format('Members are shown the deposit address %s, which is not the expected one.', v_details ->> 'shown'), 'Find out who changed it before another deposit is sent.'),
         ('audit_entry', 'any', 'Entries wait to be written into the audit log''s chain.', 'See whether the worker runs, and what its log says.'),
@@ -173,6 +179,10 @@ begin
         ('backup', 'files', pg_catalog.format('Receipts and keys are not known to be in the backups %s.', coalesce('since ' || (v_details ->> 'last') || ' UTC', 'yet')), 'The log of the backups says why. Then run: make backup.'),
         ('backup', 'wal', pg_catalog.format('Changes of the database have not reached the backups since %s UTC.', v_details ->> 'last'), 'PostgreSQL''s log says why. The disk of the database fills up meanwhile.'),
         ('backup', 'proof', 'No backup was restored to try it for more than forty days.', 'Run: make restore-drill.'),
+        ('schema', 'any', pg_catalog.format(
+            'The rules of the database are not what the last migration left: %s.',
+            (select pg_catalog.string_agg(o.key, ', ') from (select k.key from pg_catalog.jsonb_object_keys(v_details) as k (key) order by k.key limit 3) as o)
+        ), 'Find out who changed them: docs/runbooks/schema.md says how they are set back.'),
         ('restored', 'any', 'This is a copy that was restored from a backup. It sends no email and makes no decision.', 'Acknowledge this only when the original is gone and this copy takes over: compare the last withdrawals with the wallet first.')
     ) as t (kind, object, problem, advice)
     where t.kind = (p_alarm).kind and t.object in ('any', (p_alarm).object);
@@ -184,20 +194,46 @@ create function private.alarm_stops(p_alarm private.alarms) returns text
 language sql immutable set search_path = '' as $$
     select case
         when (p_alarm).kind not in ('ledger_violation', 'restored') or (p_alarm).ended_at is not null or (p_alarm).acknowledged_at is not null then null
-        when (p_alarm).user_id is null then 'everybody'
-        else 'member'
+        when (p_alarm).user_id is not null then 'member'
+        when (p_alarm).object like 'I49%' then 'administrator'
+        when (p_alarm).object like 'I51%' then 'member'
+        when (p_alarm).object like 'I52 %' then case
+            when pg_catalog.substr((p_alarm).object, 5) = any(private.governing_settings('deposit') || private.governing_settings('withdrawal'))
+                then 'setting'
+        end
+        else 'everybody'
     end
 $$;
 comment on function private.alarm_stops(private.alarms) is
-'Whose money an alarm lets no decision be made about: member, everybody, or null for no one''s. Only violations of the ledger, and that this is a restored copy, stop decisions, until they are acknowledged.';
+'What an alarm lets nobody decide: member, what concerns the member''s money; administrator, what this one decides; setting, what it governs; everybody, all; null, nothing. Only violations of the ledger, and that this is a restored copy, stop decisions, until they are acknowledged.';
 
-create function private.require_no_alarm(p_user_id uuid) returns void
+-- An alarm that names no member. Of what is wrong with very many only some have an alarm each; the others are asked.
+create function private.is_stopped_by(p_object text, p_user_id uuid, p_noun text) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+    return case
+        when p_object = 'I49' then exists (select 1 from private.administrator_discrepancies as d where d.id = auth.uid())
+        when p_object like 'I49 %' then p_object = 'I49 ' || auth.uid()
+        when p_object = 'I51' then exists (
+            select 1 from private.member_state_violations(private.listed_part(array[p_user_id], '{}')) as v where v.rule = 'I51'
+        )
+        when p_object like 'I52 %' then pg_catalog.substr(p_object, 5) = any(private.governing_settings(p_noun))
+        else p_object <> 'I52'
+    end;
+end
+$$;
+comment on function private.is_stopped_by(text, uuid, text) is
+'Whether an alarm about this object, which names no member, concerns a decision about this member''s deposit, withdrawal or correction.';
+
+create function private.require_no_alarm(p_user_id uuid, p_noun text) returns void
 language plpgsql stable set search_path = '' as $$
 declare
     v_alarm private.alarms;
 begin
     select * into v_alarm from private.alarms as a
-    where a.kind in ('ledger_violation', 'restored') and a.ended_at is null and a.acknowledged_at is null and (a.user_id = p_user_id or a.user_id is null)
+    where a.kind in ('ledger_violation', 'restored') and a.ended_at is null and a.acknowledged_at is null
+        and (a.user_id = p_user_id or (a.user_id is null and private.is_stopped_by(a.object, p_user_id, p_noun)))
+        and (p_noun <> 'repair' or a.kind = 'restored' or a.object like 'I49%')
     order by a.user_id is null, a.raised_at
     limit 1;
     if not found then
@@ -214,14 +250,19 @@ begin
     end if;
     perform private.raise_error(
         409, 'ledger_alarm', pg_catalog.format(
-            case when v_alarm.user_id is null then 'Nothing can be decided now: a check of the ledger fails.' else 'Nothing can be decided about this member''s money now: a check of the ledger fails.' end
+            case private.alarm_stops(v_alarm)
+                when 'administrator' then 'You can decide nothing now: a check of your account fails.'
+                when 'setting' then 'This cannot be decided now: a check of a setting fails.'
+                when 'member' then 'Nothing can be decided about this member''s money now: a check of the ledger fails.'
+                else 'Nothing can be decided now: a check of the ledger fails.'
+            end
             || ' %s See Alarms: find out why, then a super admin acknowledges it there.', (private.alarm_texts(v_alarm)).problem
         ), pg_catalog.jsonb_build_object('alarm', v_alarm.id, 'rule', pg_catalog.left(v_alarm.object, 3))::text
     );
 end
 $$;
-comment on function private.require_no_alarm(uuid) is
-'Before a decision about this member''s money, under its locks: raises while an open, unacknowledged violation of the ledger names the member, or nobody, or this is a restored copy. Errors: ledger_alarm.';
+comment on function private.require_no_alarm(uuid, text) is
+'Before a decision about this member''s deposit, withdrawal or correction, under its locks: raises while an open, unacknowledged violation of the ledger names the member, the administrator who decides, a setting that governs it, or nobody, or this is a restored copy; before a repair only for the administrator or the copy. Errors: ledger_alarm.';
 
 create function public.acknowledge_alarm(p_id uuid, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -260,10 +301,12 @@ begin
         pg_catalog.jsonb_build_object('kind', v_alarm.kind, 'object', v_alarm.object, 'user_id', v_alarm.user_id, 'details', v_alarm.details, 'reason', v_reason)
     );
     return '{"success": true}'::jsonb;
+exception when lock_not_available then
+    perform private.raise_error(503, 'try_again', 'The server is busy. Try again in a moment.');
 end
 $$;
 comment on function public.acknowledge_alarm(uuid, text) is
-'Super administrators: an alarm is understood. No reminder follows, and what it stops goes on, until it changes. Errors: forbidden, two_step_required, invalid_reason, not_found, already_decided.';
+'Super administrators: an alarm is understood. No reminder follows, and what it stops goes on, until it changes. Errors: forbidden, two_step_required, invalid_reason, not_found, already_decided, try_again.';
 grant execute on function public.acknowledge_alarm(uuid, text) to platform_admin;
 
 -- The page.
@@ -311,7 +354,7 @@ begin
             'problem', t.problem, 'advice', t.advice, 'stops', private.alarm_stops(p_alarm),
             'urgent', coalesce(((p_alarm).details ->> 'urgent')::boolean, false),
             'row', private.alarm_object(p_alarm),
-            -- Whose place in the tree a bonus or an order names by its number.
+            -- A bonus or an order names a place in the tree by its number.
             'at_place', (
                 select pg_catalog.jsonb_build_object('username', m.username, 'profile_id', m.id)
                 from private.positions as o inner join private.profiles as m on o.user_id = m.user_id
@@ -327,7 +370,8 @@ begin
                 select pg_catalog.jsonb_object_agg(m.user_id, pg_catalog.jsonb_build_object('username', m.username, 'profile_id', m.id))
                 from private.profiles as m
                 where (p_alarm).kind = 'repair' and m.user_id::text in (
-                    select r.value ->> 'user_id' from pg_catalog.jsonb_array_elements((p_alarm).details -> 'repairs') as r (value)
+                    select i.id from pg_catalog.jsonb_array_elements((p_alarm).details -> 'repairs') as r (value)
+                    cross join lateral (values (r.value ->> 'user_id'), (r.value ->> 'taken_from')) as i (id)
                 )
             )
         )
@@ -380,7 +424,7 @@ language sql stable set search_path = '' as $$
         'open', count(*) filter (where a.acknowledged_at is null),
         'stopping', count(*) filter (where s.stops is not null),
         'stops_everybody', coalesce(bool_or(s.stops = 'everybody'), false),
-        'stopped_members', coalesce(pg_catalog.jsonb_agg(distinct a.user_id) filter (where s.stops = 'member'), '[]'),
+        'stopped_members', coalesce(pg_catalog.jsonb_agg(distinct a.user_id) filter (where s.stops = 'member' and a.user_id is not null), '[]'),
         'rules', coalesce(
             pg_catalog.jsonb_object_agg(pg_catalog.left(a.object, 3), coalesce(r.problem, 'A check of the ledger fails.')) filter (where s.stops is not null), '{}'
         )
@@ -408,6 +452,8 @@ language sql stable set search_path = '' as $$
             when (p_alarm).acknowledged_at is not null then 'Acknowledged.'
             when private.alarm_stops(p_alarm) = 'everybody' then 'Every decision about money is blocked.'
             when private.alarm_stops(p_alarm) = 'member' then 'Decisions about this member''s money are blocked.'
+            when private.alarm_stops(p_alarm) = 'administrator' then 'Decisions of this administrator are blocked.'
+            when private.alarm_stops(p_alarm) = 'setting' then 'Decisions that depend on this setting are blocked.'
             else 'Decisions go on.'
         end
     )

@@ -97,6 +97,12 @@ $$;
 comment on function private.receipt_name(text) is
 'Object name in a receipt URL; null when the URL is no receipt''s. The URL is never opened.';
 
+create function private.receipt_facts(p_receipt_url text, p_etag text) returns jsonb
+language sql immutable set search_path = '' as $$
+    select pg_catalog.jsonb_build_object('name', private.receipt_name(p_receipt_url), 'etag', p_etag)
+$$;
+comment on function private.receipt_facts(text, text) is 'What the entry of a new deposit says of its receipt.';
+
 -- Unused receipts. A receipt is uploaded before its deposit is requested, so some are never used and count towards the
 -- limits: the worker deletes them after a day through the storage API. A receipt that a deposit uses is evidence and
 -- cannot be deleted by any role: using it and deleting it exclude each other by a lock, and the later one fails.

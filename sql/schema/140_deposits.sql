@@ -8,11 +8,14 @@
 --   require_admin                       finance or super administrator, by the id in the token: my_role, auth.uid
 --     require_totp                      with real money (is_demo, setting_text): the second step was shown
 --   parse_action                        approve or reject; a rejection calls validate_reason
---   require_not_own_account             not for a member with the administrator's e-mail address
---   lock_money                          one decision at a time: lock_key
---   lock_members(upline_ids)            member, referrer and the referrer's referrer, by id
---                                       then the deposit, for no key update; already decided: the first response,
---                                       or raise_already_decided
+--   require_received_amount             what arrived, where the approval says so, is an amount
+--   lock_deposit                        the locks, then the deposit, for no key update
+--     require_not_own_account           not for a member with the administrator's e-mail address
+--     lock_money                        one decision at a time: lock_key
+--     lock_members(upline_ids)          member, referrer and the referrer's referrer, by id
+--                                       already decided: the first response, or raise_already_decided
+--   require_near_claim                  not after the rest was asked for without the sum; what arrived differs from the
+--     deposit_tolerance                 claim by no more than the setting
 --   next_decision_no, clock             place and time of the decision
 --   credit_deposit                      cash-in and package
 --     profiles _100_immutable           profiles_immutable: identity and place stay, a package never falls
@@ -64,24 +67,33 @@ create table public.deposits (
     reference_key text not null check (length(reference_key) between 1 and 200),
     voided_at timestamptz,
     decision_no bigint,
+    received_amount public.usd,
     constraint pending_is_undecided check ((status = 'pending') = (decided_at is null)),
     constraint deposits_decided_by_matches_status check (
         (status = 'pending' and decided_by is null) or (status = 'approved' and decided_by is not null) or status = 'rejected'
     ),
     constraint an_administrators_decision_has_a_number check ((decided_by is null) = (decision_no is null)),
     constraint a_rejection_has_a_reason check (status <> 'rejected' or length(admin_notes) > 0),
-    constraint only_approved_is_voided check (voided_at is null or status = 'approved')
+    constraint only_approved_is_voided check (voided_at is null or status = 'approved'),
+    constraint only_approved_has_arrived check (received_amount is null or status = 'approved'),
+    -- Whatever the setting says.
+    constraint what_arrived_is_near_the_claim check (received_amount > 0 and abs(received_amount - amount) <= least(10, amount / 10))
 ) with (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
 comment on table public.deposits is 'Claimed USDT transfers. An approved row that is not voided counts as cash-in.';
 comment on column public.deposits.reference_key is
-'The first of the reference''s keys, as private.reference_keys returns them; private.deposit_keys has all.';
+'The first of the reference''s keys when it was requested; private.transfer_keys has all.';
+comment on column public.deposits.received_amount is
+'What arrived, where the approval said so. It changes nothing of what is credited: the amount counts.';
+comment on column public.deposits.kind is
+'Decided when it was requested: a package size that completes a package of which less was paid is cash_in, and changes no package.';
 comment on column public.deposits.decision_no is
 'Place of an administrator''s decision in the order of all; null while pending and when taken back.';
 alter table public.deposits enable row level security;
 -- A member's deposits, newest first; also the foreign key.
 create index deposits_user_idx on public.deposits (user_id, created_at desc, id desc);
+create index deposits_effect_idx on public.deposits (user_id, (coalesce(decided_at, created_at)) desc, id desc);
 -- The admin list by status, newest first, and the pending counts.
 create index deposits_status_idx on public.deposits (status, created_at desc, id desc);
 create index deposits_created_idx on public.deposits (created_at desc, id desc);
@@ -104,19 +116,7 @@ grant select on public.deposits to service_role;
 grant insert (id, user_id, amount, reference_number, receipt_url, status) on public.deposits to service_role;
 -- Not granted: update and delete, to any role. Decisions are made by a function.
 
--- What a reference is compared by. Deposits that share a key claim the same transfer, and one of them is approved.
--- Written once, with the request: an approval only reads.
-create table private.deposit_keys (
-    deposit_id uuid not null references public.deposits (id) on delete restrict,
-    key text not null check (length(key) between 1 and 200),
-    primary key (deposit_id, key)
-);
-comment on table private.deposit_keys is 'The keys of the deposits'' references. Deposits that share one claim the same transfer.';
-alter table private.deposit_keys enable row level security;
--- Finds the other claims of a transfer.
-create index deposit_keys_key_idx on private.deposit_keys (key);
-
--- The file sent with a deposit, in a table of its own for the same reason: an approval would write each index of it.
+-- The file sent with a deposit, in a table of its own: an approval would write each index of it.
 create table private.deposit_receipts (
     deposit_id uuid primary key references public.deposits (id) on delete restrict,
     name text not null unique,
@@ -128,37 +128,16 @@ alter table private.deposit_receipts enable row level security;
 -- Finds the same file elsewhere, for the flag.
 create index deposit_receipts_etag_idx on private.deposit_receipts (etag);
 
-create function private.reference_keys(p_reference text) returns text[]
-language plpgsql immutable strict set search_path = '' as $$
-declare
-    -- Letters and digits, without the two letters that are blank (those of half and full width become the second).
-    v_text text := pg_catalog.regexp_replace(pg_catalog.lower(normalize(p_reference, nfkc)), '[^[:alnum:]]|[\u115f\u1160]', '', 'g');
-    v_run text;
-    v_keys text[] := '{}'::text[];
-begin
-    -- A transaction hash is 64 hexadecimal digits. In a longer run it may begin anywhere: words before and after it may
-    -- end and begin with such digits too, like TXID.
-    foreach v_run in array pg_catalog.regexp_split_to_array(v_text, '[^0-9a-f]+') loop
-        for i in 1..pg_catalog.length(v_run) - 63 loop
-            v_keys := v_keys || pg_catalog.substr(v_run, i, 64);
-        end loop;
-    end loop;
-    if v_keys = '{}' and v_text <> '' then
-        return array[pg_catalog.left(v_text, 200)];
-    end if;
-    return v_keys;
-end
-$$;
-comment on function private.reference_keys(text) is
-'Keys of a reference: every 64 consecutive hexadecimal digits among its letters and digits, lower case; where there are none, the letters and digits. Empty when there are neither.';
-
-create function private.deposit_kind(p_amount numeric, p_package numeric) returns text
+create function private.deposit_kind(p_amount numeric, p_package numeric, p_cash_in numeric) returns text
 language plpgsql stable set search_path = '' as $$
 declare
     v_is_size boolean := exists (select 1 from private.packages as k where k.value = p_amount);
 begin
     if p_amount not between 1 and 10000000 then
         perform private.raise_error(400, 'invalid_amount', 'Enter an amount from $1.00 to $10,000,000.00.');
+    end if;
+    if p_amount <= private.missing_cash_in(p_package, p_cash_in) then
+        return 'cash_in';
     end if;
     if p_package = 0 and not v_is_size then
         perform private.raise_error(
@@ -174,8 +153,8 @@ begin
     return case when not v_is_size then 'cash_in' when p_package = 0 then 'first' else 'upgrade' end;
 end
 $$;
-comment on function private.deposit_kind(numeric, numeric) is
-'Kind of a deposit of this amount (USD) given the current package: first, upgrade or cash_in. Errors: invalid_amount, package_required, downgrade.';
+comment on function private.deposit_kind(numeric, numeric, numeric) is
+'Kind of a deposit of this amount (USD) given the current package and cash-in: first, upgrade or cash_in. Errors: invalid_amount, package_required, downgrade.';
 
 -- A retried request is recognised by its id and compared with the stored, trimmed reference.
 create function private.deposits_validate() returns trigger
@@ -200,8 +179,9 @@ begin
         end if;
         perform private.raise_error(409, 'duplicate_request', 'This request was already made with other values.');
     end if;
+    perform private.require_new_request(new.id);
     perform private.require_active_status(v_member.account_status);
-    if not private.setting_text('deposit.open')::boolean then
+    if not private.are_deposits_open() then
         perform private.raise_error(
             403, 'deposits_closed', 'Deposits are closed at the moment. Send no USDT. If you already have, submit the request once they open again.'
         );
@@ -212,11 +192,8 @@ begin
     if new.status <> 'pending' then
         perform private.raise_error(403, 'forbidden', 'A new request is pending until an administrator decides it.');
     end if;
-    new.kind := private.deposit_kind(new.amount, v_member.package_value);
-    new.reference_key := case when pg_catalog.length(new.reference_number) <= 200 then (private.reference_keys(new.reference_number))[1] end;
-    if new.reference_key is null or not private.is_readable(new.reference_number) then
-        perform private.raise_error(400, 'invalid_reference', 'Enter the transaction hash or reference number of your transfer.');
-    end if;
+    new.kind := private.deposit_kind(new.amount, v_member.package_value, v_member.cash_in_amount);
+    new.reference_key := private.validate_reference(new.reference_number);
     select count(*) into v_pending from public.deposits as d where d.user_id = new.user_id and d.status = 'pending';
     if v_pending >= v_limit then
         perform private.raise_error(
@@ -229,6 +206,7 @@ begin
     new.decided_by := null;
     new.voided_at := null;
     new.decision_no := null;
+    new.received_amount := null;
     return new;
 end
 $$;
@@ -238,10 +216,13 @@ comment on function private.deposits_validate() is
 create function private.deposits_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
+    if private.is_restoring_rows() and (new.id, new.status) is not distinct from (old.id, old.status) then
+        return new;
+    end if;
     if (new.id, new.user_id, new.amount, new.reference_number, new.receipt_url, new.created_at, new.kind, new.reference_key)
         is distinct from (old.id, old.user_id, old.amount, old.reference_number, old.receipt_url, old.created_at, old.kind, old.reference_key)
-        or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by, new.decision_no)
-            is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by, old.decision_no))
+        or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by, new.decision_no, new.received_amount)
+            is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by, old.decision_no, old.received_amount))
         or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
         or (new.voided_at is distinct from old.voided_at and not private.is_being_corrected(new.user_id)) then
         perform private.raise_error(403, 'append_only', 'A deposit is decided once and never changed.');
@@ -255,55 +236,58 @@ comment on function private.deposits_immutable() is
 -- A transfer is approved once. The money lock makes the other approval visible: decide_deposit took it before.
 create function private.deposits_credit_once() returns trigger
 language plpgsql volatile set search_path = '' as $$
+declare
+    v_error text := private.transfer_error(new.id);
 begin
-    if exists (
-        select 1
-        from private.deposit_keys as m
-        inner join private.deposit_keys as o on m.key = o.key and m.deposit_id <> o.deposit_id
-        inner join public.deposits as d on o.deposit_id = d.id
-        where m.deposit_id = new.id and d.status = 'approved' and d.voided_at is null
-    ) then
-        perform private.raise_error(409, 'reference_used', 'This reference was already approved with another deposit.');
+    if v_error is not null then
+        perform private.raise_error(409, 'reference_used', v_error);
     end if;
     return new;
 end
 $$;
 comment on function private.deposits_credit_once() is
-'Trigger: rejects the approval of a transfer that was approved with another deposit. Errors: reference_used.';
+'Trigger: rejects the approval of a transfer that was approved with another deposit, or that went out. Errors: reference_used.';
 
 -- What the entries of the audit log say of a deposit.
 create function private.deposit_request_facts(p_deposit public.deposits) returns jsonb
 language sql stable as $$
     select pg_catalog.jsonb_build_object(
         'user_id', (p_deposit).user_id, 'amount', private.money((p_deposit).amount), 'reference_number', (p_deposit).reference_number
-    )
+    ) || case
+        -- The amount alone says of any other whether it is a package.
+        when (p_deposit).kind = 'cash_in' and exists (select 1 from private.packages as k where k.value = (p_deposit).amount)
+            then '{"kind": "cash_in"}'
+        else '{}'
+    end::jsonb
 $$;
-comment on function private.deposit_request_facts(public.deposits) is 'Payload of deposit.requested.';
+comment on function private.deposit_request_facts(public.deposits) is 'Payload of deposit.requested; it has the kind where a package size is cash-in.';
 
 create function private.deposit_decision_facts(p_deposit public.deposits) returns jsonb
 language sql stable as $$
     select pg_catalog.jsonb_build_object(
         'user_id', (p_deposit).user_id, 'amount', private.money((p_deposit).amount),
         'reason', (p_deposit).admin_notes, 'decision_no', (p_deposit).decision_no
-    )
+    ) || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('received_amount', private.money((p_deposit).received_amount)))
 $$;
 comment on function private.deposit_decision_facts(public.deposits) is
-'Payload of deposit.approved, deposit.rejected and deposit.cancelled.';
+'Payload of deposit.approved, deposit.rejected and deposit.cancelled; it has the amount that arrived where one was given.';
 
 create function private.deposits_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_receipt text := private.receipt_name(new.receipt_url);
+    v_etag text := private.check_receipt(new.user_id, v_receipt, new.kind = 'first');
 begin
-    insert into private.deposit_receipts (deposit_id, name, etag)
-    values (new.id, v_receipt, private.check_receipt(new.user_id, v_receipt, new.kind = 'first'));
-    insert into private.deposit_keys (deposit_id, key)
-    select distinct new.id, k.key from pg_catalog.unnest(private.reference_keys(new.reference_number)) as k (key);
+    insert into private.deposit_receipts (deposit_id, name, etag) values (new.id, v_receipt, v_etag);
+    perform private.register_transfer(new.id, new.reference_number, false);
     insert into private.request_texts (request_id, text) values (new.id, pg_catalog.lower(new.reference_number));
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     values (new.user_id, new.amount, 'deposit', 'pending', new.id, new.created_at);
     perform private.increment_counter('pending_deposits', 1);
-    perform private.audit(private.requester(), 'deposit.requested', 'deposit', new.id, private.deposit_request_facts(new), new.created_at);
+    perform private.audit(
+        private.requester(), 'deposit.requested', 'deposit', new.id,
+        private.deposit_request_facts(new) || pg_catalog.jsonb_build_object('receipt', private.receipt_facts(new.receipt_url, v_etag)), new.created_at
+    );
     return null;
 end
 $$;
@@ -328,6 +312,7 @@ begin
         status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status,
         decision_no = new.decision_no
     where t.transaction_type = 'deposit' and t.reference_id = new.id;
+    update private.deposit_rests as r set ended_at = new.decided_at where r.deposit_id = new.id and r.ended_at is null;
     if new.status = 'approved' then
         insert into private.counter_deltas (name, delta)
         values ('pending_deposits', -1), ('deposits_approved', new.amount), ('deposits_approved_count', 1);
@@ -340,12 +325,14 @@ begin
 end
 $$;
 comment on function private.deposits_record_decision() is
-'Trigger: finalises the journal row of a deposit and updates counters when its status changes.';
+'Trigger: finalises the journal row of a deposit, ends its rest and updates counters when its status changes.';
 
 create function private.deposits_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.record_deposit_flow(new, -1);
+    if not private.is_repairing() then
+        perform private.record_deposit_flow(new, -1);
+    end if;
     return null;
 end
 $$;
@@ -361,27 +348,30 @@ create trigger _500_record_decision after update of status on public.deposits
 for each row when (old.status is distinct from new.status) execute function private.deposits_record_decision();
 create trigger _500_record_void after update of voided_at on public.deposits
 for each row when (old.voided_at is null and new.voided_at is not null) execute function private.deposits_record_void();
-create trigger _100_reject_change before update or delete or truncate on private.deposit_keys
-for each statement execute function private.reject_change();
 create trigger _100_reject_change before update or delete or truncate on private.deposit_receipts
 for each statement execute function private.reject_change();
 
 create view private.transfers_credited_twice as
 select distinct
-    k.deposit_id,
+    k.request_id as deposit_id,
     d.user_id
-from private.deposit_keys as k
-inner join public.deposits as d on k.deposit_id = d.id
+from private.transfer_keys as k
+inner join public.deposits as d on k.request_id = d.id
 where
     d.status = 'approved' and d.voided_at is null
     and exists (
         select 1
-        from private.deposit_keys as o
-        inner join public.deposits as c on o.deposit_id = c.id
-        where o.key = k.key and o.deposit_id <> k.deposit_id and c.status = 'approved' and c.voided_at is null
+        from private.transfer_keys as o
+        left join public.deposits as c on o.request_id = c.id
+        where
+            o.key = k.key and o.request_id <> k.request_id
+            and (
+                (c.status = 'approved' and c.voided_at is null and o.kind <> 'look_alike' and k.kind <> 'look_alike')
+                or (o.is_payout and o.kind = 'hash' and k.kind = 'hash')
+            )
     );
 comment on view private.transfers_credited_twice is
-'Approved deposits that share a key with another one; each of them is a row. None while every transfer is approved once.';
+'Approved deposits that share a key with another one, or a hash with a payout; each of them is a row. None while every transfer is approved once.';
 
 -- The decision.
 
@@ -408,7 +398,9 @@ begin
     update private.profiles as p set
         cash_in_amount = p.cash_in_amount + (p_deposit).amount,
         -- The larger of the two, in whatever order pending deposits are approved.
-        package_value = greatest(p.package_value, coalesce((select k.value from private.packages as k where k.value = (p_deposit).amount), 0))
+        package_value = greatest(p.package_value, coalesce((
+            select k.value from private.packages as k where k.value = (p_deposit).amount and (p_deposit).kind <> 'cash_in'
+        ), 0))
     where p.user_id = (p_deposit).user_id;
     select * into v_position from private.positions as o where o.user_id = (p_deposit).user_id;
     perform private.post_bonuses(v_position.no, (p_deposit).decided_at);
@@ -417,48 +409,140 @@ $$;
 comment on function private.credit_deposit(public.deposits) is
 'Effects of an approval: cash-in, package, bonuses. Call under the locks, before the row is approved.';
 
-create function public.decide_deposit(p_deposit_id uuid, p_action text, p_reason text default null) returns jsonb
-language plpgsql volatile security definer set search_path = '' as $$
+create function private.lock_deposit(p_deposit_id uuid, p_admin private.admin_users) returns public.deposits
+language plpgsql volatile set search_path = '' as $$
 declare
-    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
-    v_status public.request_status := private.parse_action(p_action);
-    v_reason text := case when v_status = 'rejected' then private.validate_reason(p_reason) end;
     v_deposit public.deposits;
 begin
     select * into v_deposit from public.deposits as d where d.id = p_deposit_id;
     if not found then
         perform private.raise_error(404, 'not_found', 'There is no such deposit.');
     end if;
-    perform private.require_not_own_account(v_admin, v_deposit.user_id);
+    perform private.require_not_own_account(p_admin, v_deposit.user_id);
     perform private.lock_money();
     perform private.lock_members(private.upline_ids(v_deposit.user_id));
     select * into v_deposit from public.deposits as d where d.id = p_deposit_id for no key update;
+    return v_deposit;
+end
+$$;
+comment on function private.lock_deposit(uuid, private.admin_users) is
+'Takes the locks of a decision and returns the deposit. Errors: not_found, own_account, try_again.';
+
+create function private.require_received_amount(p_received numeric) returns void
+language plpgsql immutable set search_path = '' as $$
+begin
+    if p_received not between 0.01 and 10000000 or p_received <> pg_catalog.trunc(p_received, 2) then
+        perform private.raise_error(
+            400, 'invalid_amount', 'Enter the amount that arrived: from $0.01 to $10,000,000.00, with at most two decimals.'
+        );
+    end if;
+end
+$$;
+comment on function private.require_received_amount(numeric) is 'Raises for what cannot have arrived. Errors: invalid_amount.';
+
+create function private.deposit_tolerance(p_amount numeric) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+    return least(private.setting_text('deposit.tolerance')::numeric, pg_catalog.trunc(p_amount / 10, 2));
+end
+$$;
+comment on function private.deposit_tolerance(numeric) is
+'By how much what arrived may differ from a deposit of this amount that is approved.';
+
+create function private.require_near_claim(p_deposit public.deposits, p_received numeric) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_tolerance numeric;
+begin
+    if p_received is null then
+        if exists (select 1 from private.deposit_rests as r where r.deposit_id = (p_deposit).id and r.ended_at is null) then
+            perform private.raise_error(
+                400, 'received_amount_required',
+                'The rest of this deposit was asked for. Enter how much has arrived in all, the rest included.'
+            );
+        end if;
+        return;
+    end if;
+    v_tolerance := private.deposit_tolerance((p_deposit).amount);
+    if pg_catalog.abs(p_received - (p_deposit).amount) > v_tolerance then
+        perform private.raise_error(
+            409, 'amount_differs', pg_catalog.format(
+                'The member claimed %s, and %s arrived. An approval allows a difference of %s at most. %s',
+                private.dollars((p_deposit).amount), private.dollars(p_received), private.dollars(v_tolerance),
+                case
+                    when p_received < (p_deposit).amount
+                        then 'Ask for the rest, or reject the deposit with a reason that names both amounts.'
+                    else 'Reject the deposit with a reason that names both amounts.'
+                end
+            ),
+            pg_catalog.jsonb_build_object(
+                'claimed', private.money((p_deposit).amount), 'received', private.money(p_received), 'tolerance', private.money(v_tolerance)
+            )::text
+        );
+    end if;
+end
+$$;
+comment on function private.require_near_claim(public.deposits, numeric) is
+'Raises when too much or too little of a deposit arrived to approve it, or when its rest was asked for and no sum is given. Errors: received_amount_required, amount_differs.';
+
+create function public.decide_deposit(
+    p_deposit_id uuid, p_action text, p_reason text default null, p_received_amount numeric default null
+)
+returns jsonb
+language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_status public.request_status := case when p_action is distinct from 'ask_rest' then private.parse_action(p_action) end;
+    v_reason text := case when v_status = 'rejected' then private.validate_reason(p_reason) end;
+    v_deposit public.deposits;
+begin
+    perform private.require_received_amount(p_received_amount);
+    if p_action = 'ask_rest' then
+        if p_reason is not null then
+            perform private.raise_error(
+                400, 'invalid_input', 'A reason belongs to a rejection. The member is told what arrived and what is missing.'
+            );
+        end if;
+        return private.ask_rest(v_admin, p_deposit_id, p_received_amount);
+    end if;
+    if v_status = 'rejected' and p_received_amount is not null then
+        perform private.raise_error(
+            400, 'invalid_input', 'The amount that arrived belongs to an approval. Name both amounts in the reason of a rejection.'
+        );
+    end if;
+    v_deposit := private.lock_deposit(p_deposit_id, v_admin);
     if v_deposit.status <> 'pending' then
-        if v_deposit.status is distinct from v_status or v_deposit.decided_by is distinct from v_admin.id then
+        if (v_deposit.status, v_deposit.decided_by, v_deposit.received_amount) is distinct from (v_status, v_admin.id, p_received_amount) then
             perform private.raise_already_decided(pg_catalog.to_jsonb(v_deposit));
         end if;
         return pg_catalog.jsonb_build_object('success', true, 'already', true, 'deposit', private.request_json(pg_catalog.to_jsonb(v_deposit)));
     end if;
-    perform private.require_no_alarm(v_deposit.user_id);
+    perform private.require_no_alarm(v_deposit.user_id, 'deposit');
+    if v_status = 'approved' then
+        perform private.require_near_claim(v_deposit, p_received_amount);
+    end if;
     v_deposit.decision_no := private.next_decision_no();
     v_deposit.decided_at := private.clock();
     if v_status = 'approved' then
         perform private.credit_deposit(v_deposit);
     end if;
     update public.deposits as d set
-        status = v_status, admin_notes = v_reason, decided_at = v_deposit.decided_at, decided_by = v_admin.id, decision_no = v_deposit.decision_no
+        status = v_status, admin_notes = v_reason, decided_at = v_deposit.decided_at, decided_by = v_admin.id, decision_no = v_deposit.decision_no,
+        received_amount = p_received_amount
     where d.id = p_deposit_id and d.status = 'pending'
     returning d.* into v_deposit;
-    perform private.notify_decision('deposit', v_deposit.user_id, v_deposit.amount, v_status, v_reason);
+    perform private.notify_decision(
+        'deposit', v_deposit.user_id, v_deposit.amount, v_status, v_reason, nullif(v_deposit.received_amount, v_deposit.amount)
+    );
     perform private.audit(
         'admin:' || v_admin.id, 'deposit.' || v_status, 'deposit', v_deposit.id, private.deposit_decision_facts(v_deposit), v_deposit.decided_at
     );
     return pg_catalog.jsonb_build_object('success', true, 'deposit', private.request_json(pg_catalog.to_jsonb(v_deposit))) || private.audit_entries();
 end
 $$;
-comment on function public.decide_deposit(uuid, text, text) is
-'Finance and super administrators: approves or rejects a pending deposit, once; approval credits cash-in, package and bonuses. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, reference_used, already_decided, ledger_alarm, try_again.';
-grant execute on function public.decide_deposit(uuid, text, text) to platform_admin;
+comment on function public.decide_deposit(uuid, text, text, numeric) is
+'Finance and super administrators: approves or rejects a pending deposit, once; approval credits cash-in, package and bonuses. An approval may say how much arrived (USD), which changes nothing of that; ask_rest asks the member for what is missing. Errors: forbidden, invalid_action, invalid_amount, invalid_input, invalid_reason, not_found, own_account, received_amount_required, amount_differs, rest_asked, nothing_missing, reference_used, already_decided, ledger_alarm, try_again.';
+grant execute on function public.decide_deposit(uuid, text, text, numeric) to platform_admin;
 
 -- Options of the deposit form: verification, packages to choose from, deposit address, pending deposits. The
 -- validation trigger decides again on submission.
@@ -470,8 +554,8 @@ begin
     return pg_catalog.jsonb_build_object(
         'verification', private.verification_result(v_member),
         'package_value', private.money(v_member.package_value),
-        'deposits_open', private.setting('deposit.open'),
-        'deposit_address', case when private.setting_text('deposit.open')::boolean then private.setting_text('deposit.address') end,
+        'deposits_open', private.are_deposits_open(),
+        'deposit_address', case when private.are_deposits_open() then private.setting_text('deposit.address') end,
         'deposit_address_sample', private.is_demo(),
         'choices', (
             select coalesce(
@@ -495,7 +579,8 @@ begin
                         'amount', private.money(d.amount),
                         'reference_number', d.reference_number,
                         'receipt_url', d.receipt_url,
-                        'created_at', d.created_at
+                        'created_at', d.created_at,
+                        'rest', private.open_rest(d.id, d.amount)
                     ) order by d.created_at
                 ), '[]'
             )
@@ -506,7 +591,7 @@ begin
 end
 $$;
 comment on function public.get_deposit_options() is
-'What the caller may deposit: before the first package one of the packages, then only larger ones at their full price, or any other amount. Errors: profile_not_found.';
+'What the caller may deposit: before the first package one of the packages, then larger ones at their full price, or any other amount; while cash-in is missing, any up to that. Errors: profile_not_found.';
 grant execute on function public.get_deposit_options() to authenticated;
 
 -- The admin list: each request with its member, what the decision would change, and flags. Decided rows have no flags
@@ -514,7 +599,7 @@ grant execute on function public.get_deposit_options() to authenticated;
 -- the same member too, and whatever became of that. The flags are plpgsql: in SQL they would be planned for every row,
 -- five thousand times for the full list.
 
-create function private.repetition_texts(p_what text, p_ids uuid[]) returns setof text
+create function private.repetition_texts(p_what text, p_ids uuid[], p_same text default 'Same') returns setof text
 language sql stable set search_path = '' as $$
     with texts as (
         select
@@ -530,7 +615,7 @@ language sql stable set search_path = '' as $$
         ) as w
         cross join lateral (
             select case
-                when d.status = 'pending' then pg_catalog.format('Same %s as %s, %s', p_what, q.username, w.day)
+                when d.status = 'pending' or p_same <> 'Same' then pg_catalog.format('%s %s as %s, %s', p_same, p_what, q.username, w.day)
                 when d.voided_at is not null then pg_catalog.format('This %s was voided on %s (%s)', p_what, w.day, q.username)
                 when d.decided_by is null then pg_catalog.format('This %s was cancelled on %s (%s)', p_what, w.day, q.username)
                 else pg_catalog.format('This %s was %s on %s (%s)', p_what, d.status, w.day, q.username)
@@ -544,24 +629,21 @@ language sql stable set search_path = '' as $$
     from (
         select t.text, t.place from texts as t where t.place <= 3
         union all
-        select pg_catalog.format('Same %s in %s more %s', p_what, sum(t.requests), case sum(t.requests) when 1 then 'request' else 'requests' end), 4
+        select pg_catalog.format('%s %s in %s more %s', p_same, p_what, sum(t.requests), case sum(t.requests) when 1 then 'request' else 'requests' end), 4
         from texts as t where t.place > 3
         having count(*) > 0
     ) as l
     order by l.place
 $$;
-comment on function private.repetition_texts(text, uuid[]) is
+comment on function private.repetition_texts(text, uuid[], text) is
 'Says who else claimed the same reference or receipt file, when, and what became of it: approved ones first, then pending ones, three by name, and how many more there are.';
 
 create function private.deposit_flags(p_deposit public.deposits, p_member private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-    v_same_transfer uuid[] := array(
-        select distinct o.deposit_id
-        from private.deposit_keys as m
-        inner join private.deposit_keys as o on m.key = o.key and m.deposit_id <> o.deposit_id
-        where m.deposit_id = (p_deposit).id
-    );
+    v_same_transfer uuid[];
+    v_near_transfer uuid[];
+    v_payouts uuid[];
     v_same_file uuid[] := array(
         select o.deposit_id
         from private.deposit_receipts as m
@@ -573,14 +655,24 @@ declare
     v_new boolean := v_age < interval '1 day' and (p_deposit).amount >= (select max(k.value) from private.packages as k);
     v_blocked boolean := (p_member).account_status in ('suspended', 'disabled');
 begin
+    select
+        array_agg(m.request_id) filter (where not m.is_payout and m.kind <> 'near'),
+        array_agg(m.request_id) filter (where not m.is_payout and m.kind = 'near'),
+        array_agg(m.request_id) filter (where m.is_payout)
+    into v_same_transfer, v_near_transfer, v_payouts
+    from private.transfer_matches((p_deposit).id) as m;
     -- Most have none.
-    if v_same_transfer = '{}' and v_same_file = '{}' and v_shared is null and not v_new and not v_blocked then
+    if coalesce(v_same_transfer, v_near_transfer, v_payouts) is null and v_same_file = '{}' and v_shared is null and not v_new and not v_blocked then
         return '[]'::jsonb;
     end if;
     return (
         select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('kind', f.kind, 'text', f.text))
         from (
             select 'same_reference' as kind, r.text from private.repetition_texts('reference', v_same_transfer) as r (text)
+            union all
+            select 'our_payout', r.text from private.payout_texts(v_payouts) as r (text)
+            union all
+            select 'near_reference', r.text from private.repetition_texts('reference', v_near_transfer, 'Nearly the same') as r (text)
             union all
             select 'same_receipt', r.text from private.repetition_texts('receipt file', v_same_file) as r (text)
             union all
@@ -594,7 +686,7 @@ begin
 end
 $$;
 comment on function private.deposit_flags(public.deposits, private.profiles) is
-'Flags of a pending deposit: the same transfer claimed elsewhere, the same receipt file, a wallet that others have too, as much as the largest package within a day of signing up, a blocked member.';
+'Flags of a pending deposit: the same transfer or nearly the same claimed elsewhere, a payout of ours, the same receipt file, a wallet that others have too, as much as the largest package within a day of signing up, a blocked member.';
 
 create function private.deposit_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$
@@ -613,12 +705,20 @@ language sql stable set search_path = '' as $$
             'joined_at', p.created_at,
             'decided_by_name', coalesce(a.full_name, a.email),
             'cancelled', d.status = 'rejected' and d.decided_by is null,
-            'due_at', d.created_at + e.due_after,
+            'received_amount', private.money(d.received_amount),
+            'further_references', coalesce(f.numbers, '[]'),
+            'rest', case when r.no is not null then
+                private.rest_json(r, d.amount)
+                || pg_catalog.jsonb_build_object('asked_by_name', (select coalesce(b.full_name, b.email) from private.admin_users as b where b.id = r.asked_by))
+            end,
+            'tolerance', case when d.status = 'pending' then private.money(private.deposit_tolerance(d.amount)) end,
+            'due_at', coalesce(r.referenced_at, r.asked_at, d.created_at) + e.due_after,
             'total_deposits', private.money(p.cash_in_amount),
             'package_before', case when d.status = 'pending' then private.money(p.package_value) end,
             'package_after', case when d.status = 'pending' then private.money(greatest(p.package_value, k.value)) end,
             'cash_in_before', case when d.status = 'pending' then private.money(p.cash_in_amount) end,
             'cash_in_after', case when d.status = 'pending' then private.money(p.cash_in_amount + d.amount) end,
+            'refusal', case when d.status = 'pending' then private.transfer_error(d.id) end,
             'flags', case when d.status = 'pending' then private.deposit_flags(d, p) else '[]' end
         ) order by u.place
     )
@@ -626,12 +726,20 @@ language sql stable set search_path = '' as $$
     inner join public.deposits as d on u.id = d.id
     inner join private.profiles as p on d.user_id = p.user_id
     inner join private.totals as t on d.user_id = t.user_id
-    left join private.packages as k on d.amount = k.value
+    left join private.packages as k on d.amount = k.value and d.kind <> 'cash_in'
+    left join private.deposit_rests as r on d.id = r.deposit_id and r.ended_at is null
+    -- Few have any: together, not by private.further_references() for each.
+    left join (
+        select s.deposit_id, pg_catalog.jsonb_agg(s.reference_number order by s.no) as numbers
+        from private.deposit_rests as s
+        where s.deposit_id = any(p_ids) and s.reference_number is not null
+        group by s.deposit_id
+    ) as f on d.id = f.deposit_id
     left join private.admin_users as a on d.decided_by = a.id
     cross join (select private.review_interval() as due_after) as e
 $$;
 comment on function private.deposit_items(uuid[]) is
-'Deposits as items of the admin list. total_deposits is the approved and not voided deposits, which is the member''s cash-in. Money as text.';
+'Deposits as items of the admin list. total_deposits is the approved and not voided deposits, which is the member''s cash-in. `refusal` says why a pending one cannot be approved, `rest` what was asked for. Money as text.';
 
 create function public.list_deposits(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

@@ -31,6 +31,7 @@ comment on column public.withdrawals.decision_no is
 'Place of an administrator''s decision in the order of all; null while pending and when taken back.';
 alter table public.withdrawals enable row level security;
 create index withdrawals_user_idx on public.withdrawals (user_id, created_at desc, id desc);
+create index withdrawals_effect_idx on public.withdrawals (user_id, (coalesce(decided_at, created_at)) desc, id desc);
 create index withdrawals_status_idx on public.withdrawals (status, created_at desc, id desc);
 create index withdrawals_created_idx on public.withdrawals (created_at desc, id desc);
 create index withdrawals_decided_by_idx on public.withdrawals (decided_by, decided_at) where decided_by is not null;
@@ -43,9 +44,6 @@ create index withdrawals_amount_idx on public.withdrawals (amount, created_at, i
 create index withdrawals_unpaid_idx on public.withdrawals (created_at desc, id desc)
 where status = 'approved' and payout_reference is null and voided_at is null;
 create index withdrawals_paid_idx on public.withdrawals (created_at desc, id desc) where payout_reference is not null;
--- Finds the other payouts with a reference, in whatever spelling.
-create index withdrawals_payout_keys_idx on public.withdrawals
-using gin (private.reference_keys(payout_reference)) with (gin_pending_list_limit = 256) where payout_reference is not null;
 
 create policy select_own on public.withdrawals for select to authenticated using (user_id = (select auth.uid()));
 create policy select_all on public.withdrawals for select to platform_admin using (true);
@@ -92,6 +90,7 @@ begin
         end if;
         perform private.raise_error(409, 'duplicate_request', 'This request was already made with other values.');
     end if;
+    perform private.require_new_request(new.id);
     perform private.require_active_status(v_member.account_status);
     if new.status <> 'pending' then
         perform private.raise_error(403, 'forbidden', 'A new request is pending until an administrator decides it.');
@@ -129,6 +128,9 @@ comment on function private.withdrawals_validate() is
 create function private.withdrawals_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
+    if private.is_restoring_rows() and (new.id, new.status) is not distinct from (old.id, old.status) then
+        return new;
+    end if;
     if (new.id, new.user_id, new.amount, new.wallet_address, new.created_at)
         is distinct from (old.id, old.user_id, old.amount, old.wallet_address, old.created_at)
         or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by, new.decision_no)
@@ -201,15 +203,19 @@ comment on function private.record_withdrawal_flow(public.withdrawals, integer) 
 
 create function private.withdrawals_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
+declare
+    v_balance numeric;
 begin
-    update public.transactions as t set
-        status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status,
-        decision_no = new.decision_no
-    where t.transaction_type = 'withdrawal' and t.reference_id = new.id;
     update private.totals as t set
         reserved_amount = t.reserved_amount - new.amount,
         withdrawn_amount = t.withdrawn_amount + case when new.status = 'approved' then new.amount else 0 end
-    where t.user_id = new.user_id;
+    where t.user_id = new.user_id
+    returning t.bonus_amount - t.withdrawn_amount into v_balance;
+    update public.transactions as t set
+        status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status,
+        decision_no = new.decision_no,
+        balance_after = case when new.status = 'approved' then v_balance end
+    where t.transaction_type = 'withdrawal' and t.reference_id = new.id;
     perform private.increment_counter('pending_withdrawals', -1);
     perform private.increment_counter('reserved', -new.amount);
     if new.status = 'approved' then
@@ -228,16 +234,19 @@ comment on function private.withdrawals_record_decision() is
 create function private.withdrawals_record_payout() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
+    perform private.register_transfer(new.id, new.payout_reference, true);
     perform private.increment_counter('withdrawals_paid_count', 1);
     return null;
 end
 $$;
-comment on function private.withdrawals_record_payout() is 'Trigger: counts a withdrawal whose payout was recorded.';
+comment on function private.withdrawals_record_payout() is 'Trigger: keys and counter of a payout that was recorded.';
 
 create function private.withdrawals_record_void() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
-    perform private.record_withdrawal_flow(new, -1);
+    if not private.is_repairing() then
+        perform private.record_withdrawal_flow(new, -1);
+    end if;
     return null;
 end
 $$;
@@ -287,27 +296,56 @@ $$;
 comment on function private.check_payable(public.withdrawals, private.profiles) is
 'Under the member''s lock: raises when the member is blocked, on hold, or the balance does not cover the amount. Errors: account_blocked, on_hold, insufficient_available_balance.';
 
--- One transfer may pay several withdrawals, so a reference may come again; but only when the administrator says so. The
--- money lock makes the other payouts visible.
-create function private.require_new_payout(p_withdrawal_id uuid, p_reference text) returns void
+-- One transfer may pay several withdrawals, so a reference may come again; but only when the administrator says so. What
+-- came in did not go out. The money lock makes the other decisions visible.
+create function private.require_new_payout(p_withdrawal_id uuid, p_reference text, p_shared boolean) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
+    v_ids uuid[];
+    v_hashes uuid[];
+    v_deposit record;
     v_others jsonb;
     v_paid text;
 begin
+    select array_agg(o.request_id), array_agg(o.request_id) filter (where k.kind = 'hash' and o.kind = 'hash') into v_ids, v_hashes
+    from private.due_transfer_keys(p_reference) as k
+    inner join private.transfer_keys as o on k.key = o.key
+    where o.request_id <> p_withdrawal_id and k.kind <> 'look_alike' and o.kind <> 'look_alike';
+    if v_ids is null then
+        return;
+    end if;
+    select d.amount, p.username into v_deposit
+    from public.deposits as d
+    inner join private.profiles as p on d.user_id = p.user_id
+    where d.id = any(v_hashes) and d.status = 'approved' and d.voided_at is null
+    limit 1;
+    if found then
+        perform private.raise_error(
+            409, 'reference_used', pg_catalog.format(
+                'This is the hash of a transfer to us: the deposit of %s of %s.', private.dollars(v_deposit.amount), v_deposit.username
+            )
+        );
+    end if;
+    if p_shared is true then
+        return;
+    end if;
     select
         pg_catalog.jsonb_agg(
-            pg_catalog.jsonb_build_object('username', o.username, 'amount', private.money(o.amount), 'payout_at', o.payout_at) order by o.payout_at desc
+            pg_catalog.jsonb_build_object('username', o.username, 'amount', private.money(o.amount), 'payout_at', o.payout_at) order by o.at desc
         ),
-        pg_catalog.string_agg(pg_catalog.format('%s of %s', private.dollars(o.amount), o.username), ', ' order by o.payout_at desc)
+        pg_catalog.string_agg(o.text, ', ' order by o.at desc)
     into v_others, v_paid
     from (
-        select w.amount, w.payout_at, p.username
-        from public.withdrawals as w
-        inner join private.profiles as p on w.user_id = p.user_id
-        where w.payout_reference is not null and private.reference_keys(w.payout_reference) && private.reference_keys(p_reference)
-            and w.id <> p_withdrawal_id
-        order by w.payout_at desc
+        select r.*, p.username, private.dollars(r.amount) || r.what || p.username as text
+        from (
+            select w.user_id, w.amount, w.payout_at, w.payout_at as at, ' of ' as what
+            from public.withdrawals as w where w.id = any(v_ids) and w.payout_reference is not null
+            union all
+            select d.user_id, d.amount, null, d.created_at, ', a deposit of '
+            from public.deposits as d where d.id = any(v_ids)
+        ) as r
+        inner join private.profiles as p on r.user_id = p.user_id
+        order by r.at desc
         limit 3
     ) as o;
     if v_others is not null then
@@ -317,18 +355,61 @@ begin
     end if;
 end
 $$;
-comment on function private.require_new_payout(uuid, text) is
-'Raises when another withdrawal was paid with this reference, in whatever spelling; details name the latest three. Errors: payout_reference_used.';
+comment on function private.require_new_payout(uuid, text, boolean) is
+'Raises when an approved deposit has this hash, and, unless shared, when another payout or deposit has this reference, in whatever spelling; details name the latest three. Errors: reference_used, payout_reference_used.';
 
--- The member reads the payout reference, so it must be readable, whether it is recorded with the approval or later.
+-- Shown with a deposit whose reference is that of a payout.
+create function private.payout_texts(p_ids uuid[]) returns setof text
+language sql stable set search_path = '' as $$
+    select pg_catalog.format(
+        'This is our payout of %s to %s, %s', private.dollars(w.amount), p.username,
+        pg_catalog.to_char(w.payout_at at time zone 'UTC', 'FMDD Mon YYYY')
+    )
+    from public.withdrawals as w
+    inner join private.profiles as p on w.user_id = p.user_id
+    where w.id = any(p_ids) and w.payout_reference is not null
+    order by w.payout_at desc
+    limit 3
+$$;
+comment on function private.payout_texts(uuid[]) is 'Says which of our payouts a deposit names, the latest three.';
+
+-- What is said at an approval stands until the money is sent, with all that came since. Other requests of the member say
+-- nothing against this one, and what was approved before an account was closed is paid.
+create function private.require_payout_reason(p_withdrawal public.withdrawals, p_member private.profiles, p_reason text) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+    v_reason text := nullif(pg_catalog.btrim(p_reason, E' \t\r\n'), '');
+    v_flags jsonb := pg_catalog.jsonb_path_query_array(
+        private.withdrawal_flags(p_withdrawal, p_member), '$[*] ? (@.kind != "other_requests" && @.kind != "closed")'
+    );
+begin
+    if v_flags = '[]' then
+        return '{}'::jsonb;
+    end if;
+    if v_reason is null then
+        perform private.raise_error(
+            409, 'payout_warned', 'This withdrawal has warnings. Give a reason to record its payout all the same.', v_flags::text
+        );
+    end if;
+    return pg_catalog.jsonb_build_object(
+        'payout_reason', private.validate_reason(v_reason), 'warnings', pg_catalog.jsonb_path_query_array(v_flags, '$[*].text')
+    );
+end
+$$;
+comment on function private.require_payout_reason(public.withdrawals, private.profiles, text) is
+'Raises when the member is blocked or on hold, or the withdrawal is flagged, and there is no reason; the details have the flags. Returns what withdrawal.paid says beside the row: reason and warnings. Call under the member''s lock. Errors: payout_warned, invalid_reason.';
+
+-- The member reads the payout reference, so it must be readable, whether it is recorded with the approval or later. The
+-- reason is for administrators: it stands in the audit log alone.
 create function private.add_payout_reference(
-    p_withdrawal public.withdrawals, p_admin private.admin_users, p_reference text, p_shared boolean
+    p_withdrawal public.withdrawals, p_member private.profiles, p_admin private.admin_users, p_reference text, p_shared boolean, p_reason text
 )
 returns public.withdrawals
 language plpgsql volatile set search_path = '' as $$
 declare
     v_reference text := nullif(pg_catalog.btrim(p_reference, E' \t\r\n'), '');
     v_withdrawal public.withdrawals := p_withdrawal;
+    v_warned jsonb;
 begin
     if v_reference is null or v_reference is not distinct from (p_withdrawal).payout_reference then
         return p_withdrawal;
@@ -336,30 +417,31 @@ begin
     if pg_catalog.length(v_reference) > 200 or not private.is_readable(v_reference) then
         perform private.raise_error(400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.');
     end if;
+    perform private.require_plausible_reference(v_reference);
     if (p_withdrawal).payout_reference is not null then
         perform private.raise_error(409, 'payout_recorded', 'A payout reference was already recorded for this withdrawal.');
     end if;
     if (p_withdrawal).voided_at is not null then
         perform private.raise_error(409, 'voided', 'This withdrawal was voided.');
     end if;
-    if p_shared is not true then
-        perform private.require_new_payout((p_withdrawal).id, v_reference);
-    end if;
+    perform private.require_new_payout((p_withdrawal).id, v_reference, p_shared);
+    v_warned := private.require_payout_reason(p_withdrawal, p_member, p_reason);
     update public.withdrawals as w set payout_reference = v_reference, payout_at = private.clock()
     where w.id = (p_withdrawal).id
     returning w.* into v_withdrawal;
     perform private.audit(
-        'admin:' || (p_admin).id, 'withdrawal.paid', 'withdrawal', v_withdrawal.id, private.payout_facts(v_withdrawal), v_withdrawal.payout_at
+        'admin:' || (p_admin).id, 'withdrawal.paid', 'withdrawal', v_withdrawal.id, private.payout_facts(v_withdrawal) || v_warned,
+        v_withdrawal.payout_at
     );
     return v_withdrawal;
 end
 $$;
-comment on function private.add_payout_reference(public.withdrawals, private.admin_users, text, boolean) is
-'Records once how an approved withdrawal was paid; p_shared: by a transfer that paid others too. Errors: invalid_reference, payout_recorded, voided, payout_reference_used.';
+comment on function private.add_payout_reference(public.withdrawals, private.profiles, private.admin_users, text, boolean, text) is
+'Records once how an approved withdrawal was paid; p_shared: by a transfer that paid others too; p_reason: why, although there are warnings. Errors: invalid_reference, payout_recorded, voided, reference_used, payout_reference_used, payout_warned, invalid_reason.';
 
 create function public.decide_withdrawal(
     p_withdrawal_id uuid, p_action text, p_reason text default null, p_payout_reference text default null,
-    p_shared_payout boolean default false
+    p_shared_payout boolean default false, p_payout_reason text default null
 )
 returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
@@ -385,12 +467,12 @@ begin
         if v_withdrawal.status is distinct from v_status or (v_paid is null and v_withdrawal.decided_by is distinct from v_admin.id) then
             perform private.raise_already_decided(pg_catalog.to_jsonb(v_withdrawal));
         end if;
-        v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid, p_shared_payout);
+        v_withdrawal := private.add_payout_reference(v_withdrawal, v_member, v_admin, v_paid, p_shared_payout, p_payout_reason);
         return pg_catalog.jsonb_build_object(
             'success', true, 'already', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal))
         ) || private.audit_entries();
     end if;
-    perform private.require_no_alarm(v_withdrawal.user_id);
+    perform private.require_no_alarm(v_withdrawal.user_id, 'withdrawal');
     if v_status = 'approved' then
         perform private.check_payable(v_withdrawal, v_member);
     end if;
@@ -403,14 +485,14 @@ begin
         'admin:' || v_admin.id, 'withdrawal.' || v_status, 'withdrawal', v_withdrawal.id,
         private.withdrawal_decision_facts(v_withdrawal), v_withdrawal.decided_at
     );
-    v_withdrawal := private.add_payout_reference(v_withdrawal, v_admin, v_paid, p_shared_payout);
+    v_withdrawal := private.add_payout_reference(v_withdrawal, v_member, v_admin, v_paid, p_shared_payout, p_payout_reason);
     return pg_catalog.jsonb_build_object('success', true, 'withdrawal', private.request_json(pg_catalog.to_jsonb(v_withdrawal)))
         || private.audit_entries();
 end
 $$;
-comment on function public.decide_withdrawal(uuid, text, text, text, boolean) is
-'Finance and super administrators: approves (it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. p_shared_payout confirms that the reference is of a transfer that paid others too. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, ledger_alarm, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, payout_reference_used, try_again.';
-grant execute on function public.decide_withdrawal(uuid, text, text, text, boolean) to platform_admin;
+comment on function public.decide_withdrawal(uuid, text, text, text, boolean, text) is
+'Finance and super administrators: approves (it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. p_shared_payout confirms that the reference is of a transfer that paid others too; p_payout_reason says why it was paid although the member is blocked or on hold, or the withdrawal is flagged, and stands in the audit log. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, ledger_alarm, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, reference_used, payout_reference_used, payout_warned, try_again.';
+grant execute on function public.decide_withdrawal(uuid, text, text, text, boolean, text) to platform_admin;
 
 -- Options of the withdrawal form. The validation trigger decides again on submission.
 create function public.get_withdraw_options() returns jsonb
@@ -491,13 +573,28 @@ begin
             where (p_member).hold_until > pg_catalog.now()
             union all
             select 'blocked', pg_catalog.format('This account is %s', (p_member).account_status), null
-            where (p_member).account_status in ('suspended', 'disabled')
+            where (p_member).account_status in ('suspended', 'disabled') and (p_member).closed_at is null
+            union all
+            select 'closed', 'This account is closed', null
+            where (p_member).closed_at is not null
+            union all
+            select
+                'other_requests',
+                pg_catalog.format(
+                    case count(*)
+                        when 1 then '%s more withdrawal of this member waits, %s' else '%s more withdrawals of this member wait, %s in all'
+                    end, count(*), private.dollars(sum(o.amount))
+                ),
+                null
+            from public.withdrawals as o
+            where o.user_id = (p_withdrawal).user_id and o.status = 'pending' and o.id <> (p_withdrawal).id
+            having count(*) > 0
         ) as f
     );
 end
 $$;
 comment on function private.withdrawal_flags(public.withdrawals, private.profiles) is
-'Flags of a pending withdrawal: no TRC20 address, wallet changed within 7 days or shared with other members, on hold and until when, blocked.';
+'Flags of a withdrawal that is pending or unpaid: no TRC20 address, wallet changed within 7 days or shared with other members, on hold and until when, blocked or closed, others of the member that wait.';
 
 create function private.withdrawal_items(p_ids uuid[]) returns jsonb
 language sql stable set search_path = '' as $$
@@ -518,7 +615,12 @@ language sql stable set search_path = '' as $$
             'cancelled', w.status = 'rejected' and w.decided_by is null,
             'available_after', case when w.status = 'pending' then private.money(t.available_balance - w.amount) end,
             'due_at', w.created_at + e.due_after,
-            'flags', case when w.status = 'pending' then private.withdrawal_flags(w, p) else '[]' end
+            -- A flag warns until the money has gone.
+            'flags', case
+                when w.status = 'pending' or (w.status = 'approved' and w.payout_reference is null and w.voided_at is null)
+                    then private.withdrawal_flags(w, p)
+                else '[]'
+            end
         ) order by u.place
     )
     from pg_catalog.unnest(p_ids) with ordinality as u (id, place)

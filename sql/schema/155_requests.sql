@@ -16,6 +16,17 @@ $$;
 comment on function private.lock_request(uuid) is
 'Serialises new requests of one id; taken after the member. Errors: try_again.';
 
+create function private.require_new_request(p_id uuid) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    if exists (select 1 from private.request_texts as t where t.request_id = p_id) then
+        perform private.raise_error(409, 'duplicate_request', 'This id belongs to another request. Use a new one.');
+    end if;
+end
+$$;
+comment on function private.require_new_request(uuid) is
+'Raises when a deposit or a withdrawal has this id. Call after lock_request(). Errors: duplicate_request.';
+
 create function private.requester() returns text
 language plpgsql stable set search_path = '' as $$
 begin
@@ -88,13 +99,15 @@ comment on function private.raise_already_decided(jsonb) is
 'Raises already_decided with who decided what and when. Errors: already_decided.';
 
 create function private.notify_decision(
-    p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text
+    p_noun text, p_user_id uuid, p_amount numeric, p_status public.request_status, p_reason text, p_arrived numeric default null
 ) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_body text := case
         when p_status = 'rejected' then pg_catalog.format('Your %s of %s was rejected. Reason: %s', p_noun, private.dollars(p_amount), p_reason)
-        when p_noun = 'deposit' then pg_catalog.format('Your deposit of %s was approved and counts from now on.', private.dollars(p_amount))
+        when p_noun = 'deposit' then pg_catalog.format(
+            'Your deposit of %s was approved and counts from now on.%s', private.dollars(p_amount), ' ' || private.dollars(p_arrived) || ' arrived.'
+        )
         else pg_catalog.format('Your withdrawal of %s was approved and will be paid to the wallet you named.', private.dollars(p_amount))
     end;
 begin
@@ -103,18 +116,20 @@ begin
     );
 end
 $$;
-comment on function private.notify_decision(text, uuid, numeric, public.request_status, text) is
-'Notifies a member of a decision, with the reason of a rejection.';
+comment on function private.notify_decision(text, uuid, numeric, public.request_status, text, numeric) is
+'Notifies a member of a decision, with the reason of a rejection, or with what arrived where that was another amount.';
 
 create function private.request_json(p_row jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
-    return p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric));
+    return p_row || pg_catalog.jsonb_build_object('amount', private.money((p_row ->> 'amount')::numeric))
+        || case when p_row ? 'received_amount'
+            then pg_catalog.jsonb_build_object('received_amount', private.money((p_row ->> 'received_amount')::numeric)) else '{}' end;
 end
 $$;
-comment on function private.request_json(jsonb) is 'A deposit or withdrawal as JSON, with its amount as text.';
+comment on function private.request_json(jsonb) is 'A deposit or withdrawal as JSON, with its amounts as text.';
 
-create function private.cancel_requests(p_user_id uuid, p_id uuid, p_reason text) returns integer
+create function private.cancel_requests(p_user_id uuid, p_id uuid, p_reason text, p_actor text) returns integer
 language plpgsql volatile set search_path = '' as $$
 declare
     v_deposit public.deposits;
@@ -128,7 +143,7 @@ begin
     loop
         v_cancelled := v_cancelled + 1;
         perform private.audit(
-            'member:' || p_user_id, 'deposit.cancelled', 'deposit', v_deposit.id,
+            p_actor, 'deposit.cancelled', 'deposit', v_deposit.id,
             private.deposit_decision_facts(v_deposit), v_deposit.decided_at
         );
     end loop;
@@ -139,15 +154,15 @@ begin
     loop
         v_cancelled := v_cancelled + 1;
         perform private.audit(
-            'member:' || p_user_id, 'withdrawal.cancelled', 'withdrawal', v_withdrawal.id,
+            p_actor, 'withdrawal.cancelled', 'withdrawal', v_withdrawal.id,
             private.withdrawal_decision_facts(v_withdrawal), v_withdrawal.decided_at
         );
     end loop;
     return v_cancelled;
 end
 $$;
-comment on function private.cancel_requests(uuid, uuid, text) is
-'Takes a member''s pending requests back, or the one with this id: rejected for this reason, by no administrator. Returns how many. Call under the member''s lock.';
+comment on function private.cancel_requests(uuid, uuid, text, text) is
+'Takes a member''s pending requests back, or the one with this id: rejected for this reason, decided by no administrator, audited as this actor. Returns how many. Call under the member''s lock.';
 
 -- A pending account may not request anything new, but may cancel its own requests.
 create function public.cancel_request(p_id uuid) returns jsonb
@@ -158,8 +173,8 @@ begin
     -- Status pending blocks only new requests.
     perform private.require_active_status(nullif((private.lock_member(auth.uid())).account_status, 'pending'));
     -- Without an id all would be cancelled.
-    if p_id is not null and private.cancel_requests(auth.uid(), p_id, 'Cancelled by the member') > 0 then
-        perform private.require_no_alarm(auth.uid());
+    if p_id is not null and private.cancel_requests(auth.uid(), p_id, 'Cancelled by the member', 'member:' || auth.uid()) > 0 then
+        perform private.require_no_alarm(auth.uid(), 'request');
         return pg_catalog.jsonb_build_object('success', true);
     end if;
     select pg_catalog.to_jsonb(r) into v_row from (
@@ -187,11 +202,12 @@ grant execute on function public.cancel_request(uuid) to authenticated;
 -- What a search looks for, apart from the requests: a decision changes their rows, and a trigram index would then be
 -- written again, in some thirty places, for a text that is still the same.
 create table private.request_texts (
-    request_id uuid primary key,
-    text text not null
+    request_id uuid not null,
+    text text not null,
+    primary key (request_id, text)
 );
 comment on table private.request_texts is
-'References of deposits and addresses of withdrawals in lower case. Written with the request, never changed.';
+'References of deposits and of their rests, and addresses of withdrawals, in lower case. Written once, never changed.';
 comment on column private.request_texts.request_id is
 'A deposit or a withdrawal. No foreign key: only their triggers write here, and requests are never deleted.';
 alter table private.request_texts enable row level security;
@@ -231,7 +247,7 @@ begin
             'amount', private.money((p_row ->> 'amount')::numeric),
             'username', p.username,
             'created_at', p_row -> 'created_at',
-            'due_at', (p_row ->> 'created_at')::timestamptz + private.review_interval()
+            'due_at', coalesce(p_row ->> 'waits_since', p_row ->> 'created_at')::timestamptz + private.review_interval()
         )
         from private.profiles as p where p.user_id = (p_row ->> 'user_id')::uuid
     );
@@ -274,15 +290,21 @@ begin
     end if;
     return pg_catalog.jsonb_build_object(
         'counts', private.request_counts(p_noun),
+        'rests', (
+            select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('id', d.id, 'rest', private.rest_json(r, d.amount))), '[]')
+            from private.deposit_rests as r
+            inner join public.deposits as d on r.deposit_id = d.id
+            where p_noun = 'deposits' and r.deposit_id = any(p_ids) and r.ended_at is null
+        ),
         'decided', (
             select coalesce(
                 pg_catalog.jsonb_agg(pg_catalog.to_jsonb(r) || pg_catalog.jsonb_build_object('decided_by_name', coalesce(a.full_name, a.email))), '[]'
             )
             from (
-                select d.id, d.status, d.admin_notes, d.decided_at, d.decided_by, d.voided_at, null as payout_reference
+                select d.id, d.status, d.admin_notes, d.decided_at, d.decided_by, d.voided_at, private.money(d.received_amount) as received_amount, null as payout_reference
                 from public.deposits as d where p_noun = 'deposits' and d.id = any(p_ids) and d.status <> 'pending'
                 union all
-                select w.id, w.status, w.admin_notes, w.decided_at, w.decided_by, w.voided_at, w.payout_reference
+                select w.id, w.status, w.admin_notes, w.decided_at, w.decided_by, w.voided_at, null, w.payout_reference
                 from public.withdrawals as w where p_noun = 'withdrawals' and w.id = any(p_ids) and w.status <> 'pending'
             ) as r
             left join private.admin_users as a on r.decided_by = a.id
@@ -291,7 +313,7 @@ begin
 end
 $$;
 comment on function public.get_request_changes(text, uuid[]) is
-'Administrators: how many deposits or withdrawals there are now, and which of these ids are decided, by whom. Errors: forbidden, session_ended, invalid_filter.';
+'Administrators: how many deposits or withdrawals there are now, and which of these ids are decided, by whom, and what rest is asked for. Errors: forbidden, session_ended, invalid_filter.';
 grant execute on function public.get_request_changes(text, uuid[]) to platform_admin;
 
 create function private.newest_requests(p_table text, p_pending_from text, p_pending bigint) returns uuid[]

@@ -96,13 +96,15 @@ create function private.bonuses_immutable() returns trigger
 language plpgsql volatile set search_path = '' set enable_nestloop = off as $$
 declare
     v_broken record;
+    v_is_repair boolean := private.is_repairing();
 begin
     select
         -- A pair that pays again may have been completed by its other child.
         bool_or(
-            (n.user_id, n.bonus_type, n.subject_no, n.pair_number, n.created_at)
-                is distinct from (o.user_id, o.bonus_type, o.subject_no, o.pair_number, o.created_at)
-            or (n.source_user_id <> o.source_user_id and (o.amount > 0 or o.bonus_type <> 'pairing'))
+            (n.bonus_type, n.subject_no, n.pair_number, n.created_at)
+                is distinct from (o.bonus_type, o.subject_no, o.pair_number, o.created_at)
+            or (not v_is_repair and n.user_id <> o.user_id)
+            or (not v_is_repair and n.source_user_id <> o.source_user_id and (o.amount > 0 or o.bonus_type <> 'pairing'))
         ) as key,
         bool_or(n.amount < o.amount) as amount
     into v_broken
@@ -117,7 +119,7 @@ begin
 end
 $$;
 comment on function private.bonuses_immutable() is
-'Trigger: a bonus keeps its key and only increases, except within a correction or a repair. Errors: append_only.';
+'Trigger: a bonus keeps its key and only increases, except within a correction or a repair, which also gives it back to whom it is due. Errors: append_only.';
 
 create function private.bonuses_record_insert() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
@@ -128,10 +130,7 @@ begin
     if private.is_repairing() then
         return null;
     end if;
-    with journal as (
-        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
-        select n.user_id, n.amount, 'bonus', 'completed', n.id, n.created_at, v_decision_no from added as n where n.amount <> 0
-    ), sums as (
+    with sums as (
         update private.totals as t set
             referral_amount = t.referral_amount + s.referral, referral_count = t.referral_count + s.referrals,
             pairing_amount = t.pairing_amount + s.pairing, pairing_count = t.pairing_count + s.pairings,
@@ -150,6 +149,21 @@ begin
             from added as n where n.amount > 0 group by n.user_id
         ) as s
         where t.user_id = s.user_id
+        returning t.user_id, t.bonus_amount - t.withdrawn_amount - s.referral - s.pairing - s.override as balance
+    ), journal as (
+        insert into public.transactions (id, user_id, amount, transaction_type, status, reference_id, created_at, decision_no, balance_after)
+        select b.id, b.user_id, b.amount, 'bonus', 'completed', b.bonus_id, b.created_at, v_decision_no, b.balance
+        from (
+            -- The balance before goes first. Never joined, as in bonuses_record_update().
+            select r.*, sum(r.amount) over (partition by r.user_id order by r.id nulls first rows unbounded preceding) as balance
+            from (
+                select private.time_ordered_id() as id, n.user_id, n.amount::numeric as amount, n.id as bonus_id, n.created_at
+                from added as n where n.amount <> 0
+                union all
+                select null, s.user_id, s.balance, null, null from sums as s
+            ) as r
+        ) as b
+        where b.id is not null
     ), days as (
         insert into private.network_deltas (no, day, referral, pairing, override, funded)
         select
@@ -208,9 +222,6 @@ begin
             from before as o
         ) as c
         group by c.id, c.user_id, c.bonus_type, c.subject_no, c.created_at
-    ), journal as (
-        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
-        select c.user_id, c.amount, 'bonus', 'completed', c.id, v_now, v_decision_no from changed as c where c.amount <> 0
     ), earned as materialized (
         select
             c.user_id,
@@ -231,6 +242,19 @@ begin
             reentry_amount = t.reentry_amount + e.reentry
         from earned as e
         where t.user_id = e.user_id
+        returning t.user_id, t.bonus_amount - t.withdrawn_amount - e.referral - e.pairing - e.override as balance
+    ), journal as (
+        insert into public.transactions (id, user_id, amount, transaction_type, status, reference_id, created_at, decision_no, balance_after)
+        select b.id, b.user_id, b.amount, 'bonus', 'completed', b.bonus_id, v_now, v_decision_no, b.balance
+        from (
+            select r.*, sum(r.amount) over (partition by r.user_id order by r.id nulls first rows unbounded preceding) as balance
+            from (
+                select private.time_ordered_id() as id, c.user_id, c.amount, c.id as bonus_id from changed as c where c.amount <> 0
+                union all
+                select null, s.user_id, s.balance, null from sums as s
+            ) as r
+        ) as b
+        where b.id is not null
     ), days as (
         insert into private.network_deltas (no, day, referral, pairing, override, funded)
         select p.no, (v_now at time zone 'UTC')::date, e.referral, e.pairing, e.override, 0
@@ -376,6 +400,16 @@ begin
         v_missing := v_missing or (v_due).bonus_id is null;
         exit when v_stored and v_missing;
     end loop;
+    -- New rows have the time of the decision, changes a later one: in this order the balances go on in the journal.
+    if v_missing then
+        insert into public.bonuses (user_id, source_user_id, bonus_type, amount, created_at, pair_number, rate, volume, subject_no)
+        select u.user_id, s.user_id, d.bonus_type, d.cents * 0.01, p_at, d.pair_number, d.rate, d.volume_cents * 0.01, d.subject_no
+        from pg_catalog.unnest(p_due) as d
+        inner join private.positions as u on d.user_no = u.no
+        inner join private.positions as s on d.source_no = s.no
+        where d.bonus_id is null
+        order by d.subject_no, d.bonus_type, d.pair_number;
+    end if;
     if v_stored then
         update public.bonuses as b set
             amount = d.cents * 0.01,
@@ -387,15 +421,6 @@ begin
             end
         from pg_catalog.unnest(p_due) as d
         where b.id = d.bonus_id;
-    end if;
-    if v_missing then
-        insert into public.bonuses (user_id, source_user_id, bonus_type, amount, created_at, pair_number, rate, volume, subject_no)
-        select u.user_id, s.user_id, d.bonus_type, d.cents * 0.01, p_at, d.pair_number, d.rate, d.volume_cents * 0.01, d.subject_no
-        from pg_catalog.unnest(p_due) as d
-        inner join private.positions as u on d.user_no = u.no
-        inner join private.positions as s on d.source_no = s.no
-        where d.bonus_id is null
-        order by d.subject_no, d.bonus_type, d.pair_number;
     end if;
 end
 $$;

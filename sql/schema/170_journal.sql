@@ -10,11 +10,14 @@ create table public.transactions (
     -- The deposit, withdrawal or bonus of the row; for a correction's rows, the correction.
     reference_id uuid not null,
     created_at timestamptz not null default now(),
-    decision_no bigint
+    decision_no bigint,
+    balance_after public.usd
 ) with (
     -- Room on each page for the row that a decision completes.
     autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02, fillfactor = 90
 );
+comment on column public.transactions.balance_after is
+'Bonuses less approved withdrawals after this row, in the order of decisions and within one of ids; null where the row does not change that.';
 comment on table public.transactions is
 'Journal. Signed: a withdrawal is negative. Bonus rows are deltas: per reference they sum to the bonus.';
 comment on column public.transactions.decision_no is
@@ -38,24 +41,93 @@ grant select on public.transactions to authenticated, platform_admin, service_ro
 create function private.transactions_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
-    if (new.id, new.user_id, new.amount, new.transaction_type, new.reference_id, new.created_at)
+    if not private.is_restoring_rows() and (
+        (new.id, new.user_id, new.amount, new.transaction_type, new.reference_id, new.created_at)
         is distinct from (old.id, old.user_id, old.amount, old.transaction_type, old.reference_id, old.created_at)
-        or (old.status <> 'pending' and (new.status, new.decision_no) is distinct from (old.status, old.decision_no)) then
+        or (old.status <> 'pending' and (new.status, new.decision_no) is distinct from (old.status, old.decision_no))
+        or (new.balance_after is distinct from old.balance_after and old.status <> 'pending' and not private.is_repairing())
+    ) then
         perform private.raise_error(403, 'append_only', 'The journal is kept as it is.');
     end if;
     return new;
 end
 $$;
 comment on function private.transactions_immutable() is
-'Trigger: a journal row changes once, from pending to completed or failed. Errors: append_only.';
+'Trigger: a journal row changes once, from pending to completed or failed; only a correction of rows makes it again what it was, and a repair its balance what the rows say. Errors: append_only.';
 
 create trigger _100_immutable before update on public.transactions for each row execute function private.transactions_immutable();
 create trigger _100_reject_change before delete or truncate on public.transactions for each statement execute function private.reject_change();
 
+-- The order is that of decisions: a request's row, and with it the id, is from when it was asked for.
+create view private.running_balances as
+select
+    t.id,
+    t.user_id,
+    t.amount,
+    t.status,
+    t.decision_no,
+    t.created_at,
+    t.balance_after,
+    case
+        when t.moved is not null
+            then sum(t.moved) over (partition by t.user_id order by t.decision_no, t.id rows between unbounded preceding and current row)
+    end as due_balance
+from (
+    select
+        j.*,
+        case when j.status = 'completed' and j.transaction_type <> 'deposit' then j.amount end as moved
+    from public.transactions as j
+) as t;
+comment on view private.running_balances is 'Journal rows with the balance that is stored beside them, and the one that the rows before them make.';
+
+create function private.balance_at(p_user_id uuid, p_at timestamptz, p_id uuid) returns numeric
+language plpgsql stable set search_path = ''
+set plan_cache_mode = 'force_generic_plan' set enable_bitmapscan = 'off' set enable_seqscan = 'off' as $$
+begin
+    return coalesce((
+        select m.balance_after
+        from (
+            (
+                select t.created_at as at, t.decision_no, t.id, t.balance_after
+                from public.transactions as t
+                where t.user_id = p_user_id and t.transaction_type = 'bonus' and (t.created_at, t.id) <= (p_at, p_id)
+                order by t.created_at desc, t.id desc
+                limit 1
+            )
+            union all
+            (
+                select w.decided_at, t.decision_no, t.id, t.balance_after
+                from (
+                    select q.id, q.decided_at from public.withdrawals as q
+                    where q.user_id = p_user_id and q.status = 'approved' and (q.decided_at, q.id) <= (p_at, p_id)
+                    order by q.decided_at desc, q.id desc
+                    limit 1
+                ) as w
+                inner join public.transactions as t on t.transaction_type = 'withdrawal' and w.id = t.reference_id
+            )
+            union all
+            (
+                select c.confirmed_at, t.decision_no, t.id, t.balance_after
+                from private.corrections as c
+                inner join public.transactions as t on t.transaction_type = 'withdrawal' and c.id = t.reference_id
+                where c.user_id = p_user_id and c.kind = 'void_withdrawal' and (c.confirmed_at, t.id) <= (p_at, p_id)
+                order by c.confirmed_at desc, t.id desc
+                limit 1
+            )
+        ) as m
+        order by m.at desc, m.decision_no desc, m.id desc
+        limit 1
+    ), 0);
+end
+$$;
+comment on function private.balance_at(uuid, timestamptz, uuid) is
+'A member''s balance after the last movement up to a time and, at that time, an id of the history.';
+
 -- A member's transaction history: bonuses as they were credited, raised and lowered, deposits, withdrawals, and
--- corrections of requests. Newest first, keyset pagination: each source reads at most a page from its own (user, time)
--- index, so the cost does not grow with the history. Corrections are found by their reference before sorting: they are
--- few, and a scan of the journal would read to its end. Days are UTC.
+-- corrections of requests. By when they took effect or, while a request waits, were asked for; newest first, keyset
+-- pagination: each source reads at most a page from its own (user, time) index, so the cost does not grow with the
+-- history. Corrections are found by their reference before sorting: they are few, and a scan of the journal would read to
+-- its end. Days are UTC.
 -- A bonus is one row with its present amount, a history is not: what was credited on a day and raised later is two
 -- items, or nobody could add them up to a balance. So the items of bonuses are the rows of the journal. The first of a
 -- bonus stands for the bonus and has its id, the others are source transaction.
@@ -68,7 +140,7 @@ create function private.transaction_history(
     p_before_at timestamptz,
     p_before_id uuid,
     p_limit integer
-) returns table (created_at timestamptz, id uuid, effective_at timestamptz, item jsonb)
+) returns table (effective_at timestamptz, id uuid, item jsonb, balance_after numeric)
 language plpgsql stable set search_path = ''
 -- One generic plan per connection: planning this query costs more than running it, and each source must use its index
 -- whatever the statistics say, or the whole history of a member with many referrals would be sorted for one page.
@@ -77,14 +149,15 @@ begin
     return query
     -- Select all columns here: looking the rows up again would cost as much as finding them.
     with page (
-        created_at, id, source, amount, kind, status, bonus_id, bonus_amount, source_user_id, subject_no, pair_number, rate, volume,
-        decision_no, reference, wallet_address, admin_notes, decided_at, payout_reference, in_balance
+        effective_at, created_at, id, source, amount, kind, status, bonus_id, bonus_amount, source_user_id, subject_no, pair_number, rate, volume,
+        decision_no, reference, wallet_address, admin_notes, decided_at, payout_reference, in_balance, received_amount,
+        balance_after
     ) as materialized (
         (
             select
-                t.created_at, t.id, 'bonus', t.amount::numeric, b.bonus_type || ' bonus', t.status::text, b.id, b.amount::numeric, b.source_user_id,
+                t.created_at, t.created_at, t.id, 'bonus', t.amount::numeric, b.bonus_type || ' bonus', t.status::text, b.id, b.amount::numeric, b.source_user_id,
                 b.subject_no, b.pair_number, b.rate, b.volume, t.decision_no, null::text, null::text, null::text, null::timestamptz, null::text,
-                true
+                true, null::numeric, t.balance_after::numeric
             from public.transactions as t
             -- Looked up row by row, in the order of the journal.
             cross join lateral (select * from public.bonuses as r where r.id = t.reference_id offset 0) as b
@@ -101,41 +174,41 @@ begin
         union all
         (
             select
-                d.created_at, d.id, 'deposit', d.amount, 'deposit', d.status::text, null, null, null,
+                coalesce(d.decided_at, d.created_at), d.created_at, d.id, 'deposit', d.amount, 'deposit', d.status::text, null, null, null,
                 null, null, null, null, d.decision_no, d.reference_number, null, d.admin_notes, d.decided_at, null,
-                false
+                false, d.received_amount, null
             from public.deposits as d
             where
                 d.user_id = p_user_id
-                and (d.created_at, d.id) < (p_before_at, p_before_id)
-                and d.created_at >= p_from and d.created_at < p_to
+                and (coalesce(d.decided_at, d.created_at), d.id) < (p_before_at, p_before_id)
+                and coalesce(d.decided_at, d.created_at) >= p_from and coalesce(d.decided_at, d.created_at) < p_to
                 and (p_type is null or p_type = 'deposit')
                 and (p_status is null or p_status = d.status::text)
-            order by d.created_at desc, d.id desc
+            order by coalesce(d.decided_at, d.created_at) desc, d.id desc
             limit p_limit
         )
         union all
         (
             select
-                w.created_at, w.id, 'withdrawal', -w.amount, 'withdrawal', w.status::text, null, null, null,
+                coalesce(w.decided_at, w.created_at), w.created_at, w.id, 'withdrawal', -w.amount, 'withdrawal', w.status::text, null, null, null,
                 null, null, null, null, w.decision_no, null, w.wallet_address, w.admin_notes, w.decided_at, w.payout_reference,
-                w.status = 'approved'
+                w.status = 'approved', null, null
             from public.withdrawals as w
             where
                 w.user_id = p_user_id
-                and (w.created_at, w.id) < (p_before_at, p_before_id)
-                and w.created_at >= p_from and w.created_at < p_to
+                and (coalesce(w.decided_at, w.created_at), w.id) < (p_before_at, p_before_id)
+                and coalesce(w.decided_at, w.created_at) >= p_from and coalesce(w.decided_at, w.created_at) < p_to
                 and (p_type is null or p_type = 'withdrawal')
                 and (p_status is null or p_status = w.status::text)
-            order by w.created_at desc, w.id desc
+            order by coalesce(w.decided_at, w.created_at) desc, w.id desc
             limit p_limit
         )
         union all
         (
             select
-                t.created_at, t.id, 'transaction', t.amount, 'correction', t.status::text, null, null, null,
+                t.created_at, t.created_at, t.id, 'transaction', t.amount, 'correction', t.status::text, null, null, null,
                 null, null, null, null, t.decision_no, null, null, null, null, null,
-                t.transaction_type = 'withdrawal'
+                t.transaction_type = 'withdrawal', null, t.balance_after
             from (
                 select * from public.transactions as j
                 where j.reference_id = any(array(select c.id from private.corrections as c where c.user_id = p_user_id))
@@ -153,9 +226,8 @@ begin
         limit p_limit
     )
     select
-        g.created_at,
+        g.effective_at,
         g.id,
-        case when g.source = 'withdrawal' and g.in_balance then g.decided_at else g.created_at end,
         pg_catalog.jsonb_build_object(
             'id', case when g.source = 'bonus' and not o.is_first then g.id else coalesce(g.bonus_id, g.id) end,
             'user_id', p_user_id,
@@ -163,6 +235,7 @@ begin
             'transaction_type', g.kind,
             'status', g.status,
             'created_at', g.created_at,
+            'effective_at', g.effective_at,
             'source', case when g.source = 'bonus' and not o.is_first then 'transaction' else g.source end,
             'counterparty', coalesce(s.username, private.short_address(g.wallet_address)),
             'pair_number', g.pair_number,
@@ -181,33 +254,36 @@ begin
             'admin_notes', g.admin_notes,
             'decided_at', g.decided_at,
             'payout_reference', g.payout_reference,
+            'received_amount', private.money(g.received_amount),
+            'rest', case when g.source = 'deposit' and g.status = 'pending' then private.open_rest(g.id, g.amount) end,
+            'further_references', case when g.source = 'deposit' then private.further_references(g.id) end,
             'can_cancel', g.status = 'pending' and g.source in ('deposit', 'withdrawal'),
             'cancelled', g.status = 'rejected' and g.decision_no is null,
             'in_balance', g.in_balance
-        )
+        ),
+        g.balance_after
     from page as g
     left join private.profiles as s on g.source_user_id = s.user_id
     cross join lateral (
         select g.bonus_id is null or not exists (
             select from public.transactions as f
-            where f.reference_id = g.bonus_id
+            -- A repair may have booked it from one member to another.
+            where f.reference_id = g.bonus_id and f.user_id = p_user_id
                 and (coalesce(f.decision_no, 0), f.id) < (coalesce(g.decision_no, 0), g.id)
         ) as is_first
     ) as o
-    order by g.created_at desc, g.id desc;
+    order by g.effective_at desc, g.id desc;
 end
 $$;
 comment on function private.transaction_history(uuid, text, text, timestamptz, timestamptz, timestamptz, uuid, integer) is
-'One page of a member''s history, newest first, before a key. Withdrawals are negative. pair_names are the two members of the pair, bonus_amount is what the bonus of the item is now. effective_at is when the balance changed, or would have.';
+'One page of a member''s history, newest first, before a key. Withdrawals are negative. pair_names are the two members of the pair, bonus_amount is what the bonus of the item is now, rest what a pending deposit waits for. effective_at is when it was decided or credited, or asked for while it waits; balance_after is what the journal row says, null of requests.';
 
--- The balance after a movement. It is bonuses less approved withdrawals, so deposits do not change it, a pending
--- withdrawal only reserves, and what was rejected or cancelled moved nothing. It may be negative after a correction: then
--- nothing is available, and later bonuses make up for it first.
--- Movements are in the order of their UTC days, within a day in that of their decisions, and rows of one decision by id.
--- Statements are sums of days, so a balance must be one too: where a clock was set back over midnight, days and not
--- decisions say what belongs to a period. Whatever the order, all movements together are the balance of now.
--- No page sums up a history. What came after its days is taken from the balance of now, by the kept sums of days, and
--- only the days of the page are read from the journal.
+-- The balance is bonuses less approved withdrawals, so deposits do not change it, a pending withdrawal only reserves, and
+-- what was rejected or cancelled moved nothing. It may be negative after a correction: then nothing is available, and
+-- later bonuses make up for it first. Each row that changes it says what it is then, in the order of decisions.
+-- Statements are sums of UTC days, so their balances go by days, and within one by decisions: where a clock was set back
+-- over midnight, days and not decisions say what belongs to a period. No statement sums up a history: what came after its
+-- days is taken from the balance of now, by the kept sums of days.
 
 create function private.balance_movements(p_user_id uuid, p_from timestamptz, p_to timestamptz)
 returns table (effective_at timestamptz, decision_no bigint, id uuid, source text, source_id uuid, amount numeric)
@@ -261,59 +337,6 @@ $$;
 comment on function private.balance_now(uuid) is
 'Bonuses less approved withdrawals: the available balance, and negative where a correction left more withdrawn than earned.';
 
-create function private.balances_after(p_user_id uuid, p_at timestamptz[], p_ids uuid[]) returns numeric[]
-language plpgsql stable set search_path = ''
-set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' as $$
-begin
-    return (
-        with asked as materialized (
-            select a.place, a.at, a.id, (a.at at time zone 'UTC')::date as day
-            from rows from (pg_catalog.unnest(p_at), pg_catalog.unnest(p_ids)) with ordinality as a (at, id, place)
-        ),
-        -- Of each day of the page, what changed from it on.
-        days as materialized (
-            select
-                d.day,
-                bool_or(d.is_asked) as is_asked,
-                private.balance_now(p_user_id) - sum(sum(d.amount)) over (order by d.day desc) as opening
-            from (
-                select distinct a.day, 0::numeric as amount, true as is_asked from asked as a
-                union all
-                select b.day, b.amount, false
-                from private.balance_days(p_user_id, (select min(a.day) from asked as a)) as b
-            ) as d
-            group by d.day
-        ),
-        moved as materialized (
-            select
-                d.day,
-                m.effective_at,
-                m.id,
-                d.opening + sum(m.amount) over (partition by d.day order by m.decision_no, m.id) as balance,
-                m.decision_no
-            from days as d
-            cross join lateral private.balance_movements(
-                p_user_id, d.day::timestamp at time zone 'UTC', (d.day + 1)::timestamp at time zone 'UTC'
-            ) as m
-            where d.is_asked
-        )
-        select pg_catalog.array_agg(coalesce(m.balance, e.balance, d.opening) order by a.place)
-        from asked as a
-        inner join days as d on a.day = d.day
-        left join moved as m on a.id = m.id
-        -- What moved nothing has the balance of its time.
-        left join lateral (
-            select b.balance from moved as b
-            where m.id is null and b.day = a.day and b.effective_at <= a.at
-            order by b.decision_no desc, b.id desc
-            limit 1
-        ) as e on true
-    );
-end
-$$;
-comment on function private.balances_after(uuid, timestamptz[], uuid[]) is
-'Of items of a member''s history, by their effective times and ids: the balance after each, in the same order.';
-
 create function public.get_transaction_history(
     p_type text default null,
     p_status text default null,
@@ -329,7 +352,6 @@ declare
     v_before record;
     v_items jsonb[];
     v_times timestamptz[];
-    v_effective timestamptz[];
     v_ids uuid[];
 begin
     if p_type not in ('deposit', 'withdrawal', 'bonus', 'referral bonus', 'pairing bonus', 'override bonus', 'correction') then
@@ -341,11 +363,14 @@ begin
     select * into v_before from private.decode_cursor(p_before);
     -- Read one row more to know whether there is a next page.
     select
-        pg_catalog.array_agg(h.item order by h.created_at desc, h.id desc),
-        pg_catalog.array_agg(h.created_at order by h.created_at desc, h.id desc),
-        pg_catalog.array_agg(h.effective_at order by h.created_at desc, h.id desc),
-        pg_catalog.array_agg(h.id order by h.created_at desc, h.id desc)
-    into v_items, v_times, v_effective, v_ids
+        pg_catalog.array_agg(
+            h.item || pg_catalog.jsonb_build_object(
+                'balance_after', private.money(coalesce(h.balance_after, private.balance_at(v_user_id, h.effective_at, h.id)))
+            ) order by h.effective_at desc, h.id desc
+        ),
+        pg_catalog.array_agg(h.effective_at order by h.effective_at desc, h.id desc),
+        pg_catalog.array_agg(h.id order by h.effective_at desc, h.id desc)
+    into v_items, v_times, v_ids
     from private.transaction_history(
         v_user_id, p_type, p_status,
         coalesce(p_from::timestamp at time zone 'UTC', '-infinity'),
@@ -353,21 +378,13 @@ begin
         v_before.at, v_before.id, v_limit + 1
     ) as h;
     return pg_catalog.jsonb_build_object(
-        'items', coalesce((
-            select pg_catalog.jsonb_agg(
-                i.item || pg_catalog.jsonb_build_object('balance_after', private.money(i.balance)) order by i.place
-            )
-            from rows from (
-                pg_catalog.unnest(v_items[:v_limit]),
-                pg_catalog.unnest(private.balances_after(v_user_id, v_effective[:v_limit], v_ids[:v_limit]))
-            ) with ordinality as i (item, balance, place)
-        ), '[]'),
+        'items', coalesce(pg_catalog.to_jsonb(v_items[:v_limit]), '[]'),
         'next', case when pg_catalog.cardinality(v_items) > v_limit then private.encode_cursor(v_times[v_limit], v_ids[v_limit]) end
     );
 end
 $$;
 comment on function public.get_transaction_history(text, text, date, date, text, integer) is
-'The caller''s transactions, newest first, filtered by type, status and days (UTC, inclusive), each with the balance after it. next is the cursor of the next page, null at the end. Errors: invalid_filter, invalid_cursor, invalid_limit.';
+'The caller''s transactions by when they were credited or decided, or asked for while they wait (effective_at): newest first, filtered by type, status and days (UTC, inclusive), each with the balance after it. next is the cursor of the next page, null at the end. Errors: invalid_filter, invalid_cursor, invalid_limit.';
 grant execute on function public.get_transaction_history(text, text, date, date, text, integer) to authenticated;
 
 -- The statement of a month: what took effect in it, oldest first. Opening, in, out and closing add up to the cent, and

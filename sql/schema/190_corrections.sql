@@ -1,10 +1,11 @@
 -- Corrections, the only way to undo. One super_admin proposes, another finance or super administrator confirms; the
 -- effect is one transaction under the money lock. A voided deposit or withdrawal keeps its status but no longer
--- counts; the journal gets a reversing row and bonuses are recomputed. Nothing is deleted.
+-- counts; the journal gets a reversing row and bonuses are recomputed. Nothing is deleted, except rows that the product
+-- never wrote: a correction of kind repair_rows makes rows again what their sources say (256_row_repairs.sql).
 
 create table private.corrections (
     id uuid primary key default gen_random_uuid(),
-    kind text not null check (kind in ('void_deposit', 'void_withdrawal', 'set_package')),
+    kind text not null check (kind in ('void_deposit', 'void_withdrawal', 'set_package', 'repair_rows')),
     target_id uuid not null,
     user_id uuid not null references private.profiles (user_id) on delete restrict,
     value public.usd,
@@ -17,6 +18,9 @@ create table private.corrections (
     discarded_by uuid references private.admin_users (id) on delete restrict,
     discarded_at timestamptz,
     decision_no bigint,
+    based_on_package public.usd,
+    based_on_cash_in public.usd,
+    restores jsonb,
     constraint confirmer_is_not_proposer check (confirmed_by is distinct from proposed_by),
     constraint only_packages_have_a_value check ((kind = 'set_package') = (value is not null)),
     constraint confirmation_is_complete check (
@@ -24,10 +28,16 @@ create table private.corrections (
         and (confirmed_by is null) = (decision_no is null)
     ),
     constraint discard_is_complete check ((discarded_by is null) = (discarded_at is null)),
-    constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null)
+    constraint confirmed_or_discarded check (confirmed_by is null or discarded_by is null),
+    constraint only_repairs_restore_rows check ((kind = 'repair_rows') = (restores is not null))
 );
 comment on table private.corrections is
 'Proposed, confirmed and discarded corrections. target_id: the deposit, the withdrawal, or the member''s profile.';
+comment on column private.corrections.based_on_package is
+'The member''s package when it was proposed: null where it does not matter, and of earlier proposals.';
+comment on column private.corrections.based_on_cash_in is 'The member''s cash-in at that time, or null.';
+comment on column private.corrections.restores is
+'What a repair of rows changes: of each row the table, its id and what differs, before and after; whole where it is added or taken out.';
 comment on column private.corrections.decision_no is 'Place of the confirmation in the order of all decisions; its journal rows carry it.';
 alter table private.corrections enable row level security;
 create index corrections_user_idx on private.corrections (user_id);
@@ -59,7 +69,7 @@ language sql stable set search_path = '' as $$
     where p_kind = 'void_withdrawal' and w.id = p_target_id and w.status = 'approved' and w.voided_at is null and w.payout_reference is null
     union all
     select p.user_id from private.profiles as p
-    where p_kind = 'set_package' and p.id = p_target_id and p.closed_at is null
+    where p.id = p_target_id and (p_kind = 'repair_rows' or (p_kind = 'set_package' and p.closed_at is null))
 $$;
 comment on function private.correctable_member(text, uuid) is
 'User id of the member whom a correction would affect; null when there is nothing to correct.';
@@ -69,8 +79,8 @@ language plpgsql stable set search_path = '' as $$
 declare
     v_user_id uuid := private.correctable_member(p_kind, p_target_id);
 begin
-    if p_kind is null or p_kind not in ('void_deposit', 'void_withdrawal', 'set_package') then
-        perform private.raise_error(400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.');
+    if p_kind is null or p_kind not in ('void_deposit', 'void_withdrawal', 'set_package', 'repair_rows') then
+        perform private.raise_error(400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal, set_package or repair_rows.');
     end if;
     if v_user_id is null then
         perform private.raise_error(
@@ -93,7 +103,9 @@ language sql stable as $$
         'user_id', (p_correction).user_id, 'kind', (p_correction).kind, 'target_id', (p_correction).target_id,
         'value', private.money((p_correction).value), 'reason', (p_correction).reason, 'proposed_by', (p_correction).proposed_by,
         'decision_no', (p_correction).decision_no
-    )
+    ) || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+        'based_on_package', private.money((p_correction).based_on_package), 'based_on_cash_in', private.money((p_correction).based_on_cash_in)
+    )) || case when (p_correction).restores is not null then pg_catalog.jsonb_build_object('restores', (p_correction).restores) else '{}' end
 $$;
 comment on function private.correction_facts(private.corrections) is
 'Payload of correction.proposed, correction.confirmed and correction.discarded.';
@@ -115,6 +127,7 @@ language sql stable set search_path = '' as $$
     select case (p_correction).kind
         when 'void_deposit' then (select 'To void the deposit of ' || private.dollars(d.amount) from public.deposits as d where d.id = (p_correction).target_id)
         when 'void_withdrawal' then (select 'To void the withdrawal of ' || private.dollars(w.amount) from public.withdrawals as w where w.id = (p_correction).target_id)
+        when 'repair_rows' then 'To make rows again what their sources say, ' || pg_catalog.jsonb_array_length((p_correction).restores) || ' in all,'
         else 'To set the package to ' || private.dollars((p_correction).value)
     end || (select ' of member ' || p.username || '.' from private.profiles as p where p.user_id = (p_correction).user_id)
 $$;
@@ -137,11 +150,32 @@ $$;
 comment on function private.mail_correction(private.corrections, text, private.admin_users) is
 'E-mails every super administrator that a correction was proposed or confirmed (p_done), and by whom.';
 
+create function private.change_since_proposal(p_correction private.corrections) returns text
+language plpgsql volatile set search_path = '' as $$
+begin
+    return (
+        select pg_catalog.format(
+            'Package and cash-in were %s and %s when this was proposed, and are %s and %s now. Discard it, and propose again what is right now.',
+            private.dollars((p_correction).based_on_package), private.dollars((p_correction).based_on_cash_in),
+            private.dollars(p.package_value), private.dollars(p.cash_in_amount)
+        )
+        from private.profiles as p
+        where p.user_id = (p_correction).user_id
+            and (p_correction).based_on_package is not null
+            and (p.package_value, p.cash_in_amount) is distinct from ((p_correction).based_on_package, (p_correction).based_on_cash_in)
+    );
+end
+$$;
+comment on function private.change_since_proposal(private.corrections) is
+'In words, how the member differs from what a correction was proposed on; null when not. Volatile, so that it reads what the locks waited for.';
+
 create function public.propose_correction(p_kind text, p_target_id uuid, p_value numeric, p_reason text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
     v_reason text := nullif(pg_catalog.btrim(p_reason), '');
+    v_user_id uuid;
+    v_restores jsonb;
     v_correction private.corrections;
 begin
     if v_reason is null or pg_catalog.length(v_reason) > 1000 then
@@ -152,13 +186,21 @@ begin
     ) then
         perform private.raise_error(400, 'invalid_input', 'The package must be 0 or one of the package sizes.');
     end if;
+    v_user_id := private.require_correctable_member(p_kind, p_target_id);
+    if p_kind = 'repair_rows' then
+        perform private.lock_money();
+        v_restores := private.require_rows_to_restore(v_user_id);
+    end if;
     begin
-        insert into private.corrections (kind, target_id, user_id, value, reason, proposed_by, proposed_at)
-        values (
-            p_kind, p_target_id, private.require_correctable_member(p_kind, p_target_id),
-            case when p_kind = 'set_package' then p_value end, v_reason, v_admin.id, private.clock()
+        insert into private.corrections (
+            kind, target_id, user_id, value, reason, proposed_by, proposed_at, based_on_package, based_on_cash_in, restores
         )
-        returning * into v_correction;
+        select
+            p_kind, p_target_id, p.user_id, case when p_kind = 'set_package' then p_value end, v_reason, v_admin.id, private.clock(),
+            case when p_kind in ('void_deposit', 'set_package') then p.package_value end,
+            case when p_kind in ('void_deposit', 'set_package') then p.cash_in_amount end, v_restores
+        from private.profiles as p where p.user_id = v_user_id
+        returning * into strict v_correction;
     exception when unique_violation then
         perform private.raise_error(409, 'already_proposed', 'This correction is already waiting for its confirmation.');
     end;
@@ -167,7 +209,7 @@ begin
 end
 $$;
 comment on function public.propose_correction(text, uuid, numeric, text) is
-'Super administrators: proposes to void a deposit or an unpaid withdrawal, or to set a package. Changes nothing until confirmed. Errors: forbidden, invalid_reason, invalid_input, not_correctable, already_proposed.';
+'Super administrators: proposes to void a deposit or an unpaid withdrawal, to set a package, or to make the rows of a member''s money again what their sources say. Changes nothing until confirmed. Errors: forbidden, invalid_reason, invalid_input, not_correctable, rows_wrong, already_proposed, try_again.';
 grant execute on function public.propose_correction(text, uuid, numeric, text) to platform_admin;
 
 -- A set package replaces the earlier ones: only deposits approved later raise it, so voiding another deposit does not
@@ -182,7 +224,7 @@ language sql stable set search_path = '' as $$
     select greatest(
         coalesce((select c.value from correction as c), 0),
         coalesce((
-            select max(d.amount) from public.deposits as d inner join private.packages as k on k.value = d.amount
+            select max(d.amount) from public.deposits as d inner join private.packages as k on k.value = d.amount and d.kind <> 'cash_in'
             where d.user_id = p_user_id and d.status = 'approved' and d.voided_at is null
                 and d.decision_no > coalesce((select c.decision_no from correction as c), 0)
         ), 0)
@@ -277,7 +319,7 @@ steps as (
         lateral (
             select greatest(coalesce(s.value, 0), coalesce(max(k.value), 0)) as package
             from public.deposits as d
-            inner join private.packages as k on d.amount = k.value
+            inner join private.packages as k on d.amount = k.value and d.kind <> 'cash_in'
             where
                 d.user_id = e.user_id
                 and d.status = 'approved'
@@ -306,20 +348,39 @@ comment on view private.corrected_fundings is
 'Of members whose deposits or package were corrected: the last decision that made them funded, from deposits and corrections alone.';
 
 
+create view private.confirmed_voids as
+select
+    c.target_id,
+    c.confirmed_at
+from private.corrections as c
+where c.kind in ('void_deposit', 'void_withdrawal') and c.confirmed_by is not null;
+comment on view private.confirmed_voids is 'Requests that a correction voided, and since when.';
+
 create function private.apply_correction(p_correction private.corrections) returns void
 language plpgsql volatile set search_path = '' as $$
 declare
     v_amount numeric;
+    v_balance numeric;
     v_position integer;
 begin
     if (p_correction).kind = 'void_withdrawal' then
         update public.withdrawals as w set voided_at = (p_correction).confirmed_at where w.id = (p_correction).target_id returning w.amount into v_amount;
-        update private.totals as t set withdrawn_amount = t.withdrawn_amount - v_amount where t.user_id = (p_correction).user_id;
-        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+        update private.totals as t set withdrawn_amount = t.withdrawn_amount - v_amount where t.user_id = (p_correction).user_id
+        returning t.bonus_amount - t.withdrawn_amount into v_balance;
+        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no, balance_after)
         values (
-            (p_correction).user_id, v_amount, 'withdrawal', 'completed', (p_correction).id, (p_correction).confirmed_at, (p_correction).decision_no
+            (p_correction).user_id, v_amount, 'withdrawal', 'completed', (p_correction).id, (p_correction).confirmed_at, (p_correction).decision_no,
+            v_balance
         );
         perform private.increment_counter('withdrawals_approved', -v_amount);
+        return;
+    end if;
+    if (p_correction).kind = 'repair_rows' then
+        if private.restore_rows((p_correction).user_id) <> (p_correction).restores then
+            perform private.raise_error(
+                409, 'changed_since', 'Other rows are wrong than when this was proposed. Discard it, and propose again what is right now.'
+            );
+        end if;
         return;
     end if;
     if (p_correction).kind = 'void_deposit' then
@@ -329,6 +390,11 @@ begin
             (p_correction).user_id, -v_amount, 'deposit', 'completed', (p_correction).id, (p_correction).confirmed_at, (p_correction).decision_no
         );
         perform private.increment_counter('deposits_approved', -v_amount);
+        if (select p.cash_in_amount < v_amount from private.profiles as p where p.user_id = (p_correction).user_id) then
+            perform private.raise_error(
+                409, 'rows_wrong', 'This deposit never counted as cash-in, so nobody approved it through the product. Restore the moment before.'
+            );
+        end if;
     end if;
     update private.profiles as p set
         cash_in_amount = p.cash_in_amount - coalesce(v_amount, 0),
@@ -339,7 +405,7 @@ begin
     perform private.write_bonuses(array(select l from private.lapsed_bonuses(v_position) as l), (p_correction).confirmed_at);
 end
 $$;
-comment on function private.apply_correction(private.corrections) is 'Applies a confirmed correction, under the locks.';
+comment on function private.apply_correction(private.corrections) is 'Applies a confirmed correction, under the locks. Errors: changed_since, rows_wrong.';
 
 create function private.lock_waiting_correction(p_correction_id uuid) returns private.corrections
 language plpgsql volatile set search_path = '' as $$
@@ -357,7 +423,8 @@ begin
     if v_correction.discarded_by is not null then
         perform private.raise_error(409, 'already_decided', 'This correction was discarded.');
     end if;
-    perform private.require_no_alarm(v_correction.user_id);
+    -- A repair of rows is what ends an alarm of theirs.
+    perform private.require_no_alarm(v_correction.user_id, case when v_correction.kind = 'repair_rows' then 'repair' else 'correction' end);
     return v_correction;
 end
 $$;
@@ -401,6 +468,7 @@ language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
     v_correction private.corrections := private.lock_waiting_correction(p_correction_id);
+    v_changed text;
 begin
     if private.are_one_person(v_correction.proposed_by, v_admin.id) then
         perform private.raise_error(403, 'two_people', private.two_people_text(v_correction, v_admin));
@@ -409,6 +477,10 @@ begin
     perform private.require_fresh_admin_proof('confirm a correction');
     perform private.require_correctable_member(v_correction.kind, v_correction.target_id);
     perform private.lock_members(private.upline_ids(v_correction.user_id));
+    v_changed := private.change_since_proposal(v_correction);
+    if v_changed is not null then
+        perform private.raise_error(409, 'changed_since', v_changed);
+    end if;
     update private.corrections as c set
         confirmed_by = v_admin.id, confirmed_at = private.clock(), confirmed_in = pg_catalog.pg_current_xact_id(),
         decision_no = private.next_decision_no()
@@ -422,6 +494,7 @@ begin
         pg_catalog.format('%s Reason: %s', case v_correction.kind
             when 'void_deposit' then 'A deposit no longer counts.'
             when 'void_withdrawal' then 'A withdrawal that was not paid counts as available again.'
+            when 'repair_rows' then 'Entries of your history are again what they were. Your balance does not change.'
             else 'Your package was set to ' || private.dollars(v_correction.value) || '.'
         end, v_correction.reason), v_correction.value, '/transactions'
     );
@@ -430,7 +503,7 @@ begin
 end
 $$;
 comment on function public.confirm_correction(uuid) is
-'Finance and super administrators, never one person with the proposer: applies a correction. Errors: forbidden, not_found, already_decided, ledger_alarm, two_people, own_account, reauthentication_needed, not_correctable, try_again.';
+'Finance and super administrators, never one person with the proposer: applies a correction. Errors: forbidden, not_found, already_decided, ledger_alarm, two_people, own_account, reauthentication_needed, not_correctable, changed_since, rows_wrong, try_again.';
 grant execute on function public.confirm_correction(uuid) to platform_admin;
 
 -- Discard a correction proposed by mistake or no longer confirmable: it would stay pending and block every other
@@ -467,6 +540,7 @@ begin
             then private.two_people_text(p_correction, p_admin)
         when pg_catalog.lower(p_email) = pg_catalog.lower((p_admin).email)
             then 'You cannot decide a request of your own member account.'
+        else private.change_since_proposal(p_correction)
     end;
 end
 $$;
@@ -489,6 +563,9 @@ language sql stable set search_path = '' as $$
             'requested_at', coalesce(d.created_at, w.created_at),
             'value', private.money(c.value),
             'package_value', private.money(p.package_value),
+            'based_on_package', private.money(c.based_on_package),
+            'based_on_cash_in', private.money(c.based_on_cash_in),
+            'restores', c.restores,
             'reason', c.reason,
             'proposed_by_name', coalesce(a.full_name, a.email),
             'proposed_at', c.proposed_at,
@@ -506,7 +583,7 @@ language sql stable set search_path = '' as $$
     left join public.withdrawals as w on c.kind = 'void_withdrawal' and c.target_id = w.id
 $$;
 comment on function private.correction_items(uuid[], private.admin_users) is
-'Corrections with their members and what they void, as items of this administrator''s list. package_value is the current one. Money as text.';
+'Corrections with their members and what they void, as items of this administrator''s list. package_value is the current one, based_on_package and based_on_cash_in those of the proposal. Money as text.';
 
 create function public.list_corrections() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

@@ -69,7 +69,7 @@ begin
             'total_team_volume', private.money(c.package_cents / 100.0)
         ),
         'latest', (
-            select coalesce(pg_catalog.jsonb_agg(h.item order by h.created_at desc, h.id desc), '[]')
+            select coalesce(pg_catalog.jsonb_agg(h.item order by h.effective_at desc, h.id desc), '[]')
             from private.transaction_history(
                 p.user_id, null, null, '-infinity', 'infinity', 'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
             ) as h
@@ -81,7 +81,8 @@ begin
                         'source', r.source,
                         'id', r.id,
                         'amount', private.money(r.amount),
-                        'created_at', r.created_at
+                        'created_at', r.created_at,
+                        'rest', case when r.source = 'deposit' then private.open_rest(r.id, r.amount) end
                     ) order by r.created_at, r.id
                 ), '[]'
             )
@@ -235,8 +236,21 @@ declare
 begin
     select private.oldest_pending(pg_catalog.to_jsonb(r)) into v_deposit
     from (
-        select d.id, d.user_id, d.amount, d.created_at from public.deposits as d
-        where d.status = 'pending' order by d.created_at, d.id limit 1
+        (
+            select d.id, d.user_id, d.amount, d.created_at, d.created_at as waits_since from public.deposits as d
+            where d.status = 'pending'
+                and not exists (select 1 from private.deposit_rests as o where o.deposit_id = d.id and o.ended_at is null)
+            order by d.created_at, d.id limit 1
+        )
+        union all
+        (
+            select d.id, d.user_id, d.amount, d.created_at, coalesce(o.referenced_at, o.asked_at)
+            from private.deposit_rests as o inner join public.deposits as d on o.deposit_id = d.id
+            where o.ended_at is null
+            order by coalesce(o.referenced_at, o.asked_at) limit 1
+        )
+        order by waits_since, id
+        limit 1
     ) as r;
     select private.oldest_pending(pg_catalog.to_jsonb(r)) into v_withdrawal
     from (

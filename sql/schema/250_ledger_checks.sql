@@ -257,200 +257,6 @@ comment on function private.team_day_discrepancies(integer, private.ledger_part)
 -- depends on no other member's being looked at. With null, tables are read from end to end, otherwise by their indexes.
 -- A part that names members names their positions too: a rule may look for these by member or by number.
 
--- Whose sums differ is found without a nested loop: a range within one step of a histogram is estimated as one member, and
--- the sums of each would be searched for in a list. Their own function, for views of what is rare are better looked up.
-create function private.balance_discrepancies(p_part private.ledger_part)
-returns table (
-    user_id uuid, wrong_journal boolean, wrong_totals boolean, wrong_counts boolean, wrong_times boolean, wrong_cash_in boolean,
-    wrong_package boolean, wrong_funding boolean, undecided_rows bigint
-)
-language plpgsql stable set plan_cache_mode = 'force_custom_plan' set enable_nestloop = 'off' set search_path = '' as $$
-begin
-    return query
-    with earned as materialized (
-        select
-            b.user_id,
-            sum(b.amount_cents) * 0.01 as total,
-            coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'referral'), 0) * 0.01 as referral,
-            coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'pairing'), 0) * 0.01 as pairing,
-            coalesce(sum(b.amount_cents) filter (where b.bonus_type = 'override'), 0) * 0.01 as override,
-            sum(b.reentry_amount) as reentry,
-            count(*) filter (where b.bonus_type = 'referral' and b.amount_cents > 0) as referrals,
-            count(*) filter (where b.bonus_type = 'pairing' and b.amount_cents > 0) as pairings,
-            count(*) filter (where b.bonus_type = 'override' and b.amount_cents > 0) as overrides
-        from public.bonuses as b
-        where private.is_asked(p_part, b.user_id)
-        group by b.user_id
-    ),
-
-    claimed as materialized (
-        select
-            d.user_id,
-            coalesce(sum(d.amount) filter (where d.status = 'approved' and d.voided_at is null), 0) as recounted,
-            coalesce(max(k.value) filter (where d.status = 'approved' and d.voided_at is null), 0) as package,
-            min(d.decision_no) filter (where d.status = 'approved') as first_decision_no
-        from public.deposits as d left join private.packages as k on d.amount = k.value
-        where private.is_asked(p_part, d.user_id)
-        group by d.user_id
-    ),
-
-    drawn as materialized (
-        select
-            w.user_id,
-            coalesce(sum(w.amount) filter (where w.status = 'approved' and w.voided_at is null), 0) as recounted,
-            coalesce(sum(w.amount) filter (where w.status = 'pending'), 0) as reserved
-        from public.withdrawals as w
-        where private.is_asked(p_part, w.user_id)
-        group by w.user_id
-    ),
-
-    journal as materialized (
-        select
-            t.user_id,
-            coalesce(sum(t.amount) filter (where t.status = 'completed'), 0) as amount,
-            count(*) filter (where t.status = 'completed' and t.decision_no is null) as undecided_rows,
-            min(t.created_at) as first_at,
-            max(t.created_at) as last_at
-        from public.transactions as t
-        where private.is_asked(p_part, t.user_id)
-        group by t.user_id
-    )
-
-    select m.*
-    from (
-        select
-            p.user_id,
-            coalesce(j.amount, 0) <> p.cash_in_amount + coalesce(b.total, 0) - coalesce(w.recounted, 0) as wrong_journal,
-            (
-                (s.referral_amount, s.pairing_amount, s.override_amount, s.reentry_amount, s.withdrawn_amount, s.reserved_amount)
-                is distinct from (
-                    coalesce(b.referral, 0), coalesce(b.pairing, 0), coalesce(b.override, 0), coalesce(b.reentry, 0),
-                    coalesce(w.recounted, 0), coalesce(w.reserved, 0)
-                )
-            ) as wrong_totals,
-            (
-                (s.referral_count, s.pairing_count, s.override_count)
-                is distinct from (coalesce(b.referrals, 0), coalesce(b.pairings, 0), coalesce(b.overrides, 0))
-            ) as wrong_counts,
-            -- A clock may step back, and is days ahead at most.
-            coalesce(j.first_at < '2020-01-01 00:00+00' or j.last_at > pg_catalog.clock_timestamp() + interval '7 days', false) as wrong_times,
-            p.cash_in_amount <> coalesce(d.recounted, 0) as wrong_cash_in,
-            p.package_value <> coalesce(d.package, 0) as wrong_package,
-            o.paid_order is distinct from case when o.paid_cents > 0 then d.first_decision_no end as wrong_funding,
-            coalesce(j.undecided_rows, 0) as undecided_rows
-        from (
-            select f.* from private.profiles as f
-            where private.is_asked(p_part, f.user_id)
-        ) as p
-        left join (
-            select g.* from private.totals as g
-            where private.is_asked(p_part, g.user_id)
-        ) as s
-            on p.user_id = s.user_id
-        left join (
-            select n.* from private.positions as n
-            where private.is_asked(p_part, n.no)
-        ) as o
-            on p.user_id = o.user_id
-        left join journal as j on p.user_id = j.user_id
-        left join earned as b on p.user_id = b.user_id
-        left join claimed as d on p.user_id = d.user_id
-        left join drawn as w on p.user_id = w.user_id
-    ) as m
-    where
-        m.wrong_journal or m.wrong_totals or m.wrong_counts or m.wrong_times or m.wrong_cash_in or m.wrong_package or m.wrong_funding
-        or m.undecided_rows > 0;
-end
-$$;
-comment on function private.balance_discrepancies(private.ledger_part) is
-'Those of these members (null: all) of whom something that is stored is not the sum of its rows. What corrections explain is among it.';
-
-create function private.balance_violations(p_part private.ledger_part) returns table (rule text, object text, user_id uuid, details jsonb)
-language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
-begin
-    return query
-    with members as materialized (
-        select d.* from private.balance_discrepancies(p_part) as d
-    ),
-
-    corrected as materialized (
-        select distinct c.user_id from private.corrections as c
-        where c.confirmed_by is not null and private.is_asked(p_part, c.user_id)
-    )
-
-    -- I02 The completed journal of a member is cash-in + bonuses - approved withdrawals.
-    select 'I02', m.user_id::text, m.user_id, null::jsonb
-    from members as m
-    where m.wrong_journal
-    union all
-    -- I07 Totals equal the sums of their rows (I37: the counts), so the balance is max(0, bonuses - approved withdrawals).
-    select 'I07', m.user_id::text, m.user_id, null
-    from members as m
-    where m.wrong_totals
-    union all
-    -- I08 The balance before max(0, ...) is not negative, unless corrections made it so: the maximum would hide a loss.
-    select
-        'I08', s.user_id::text, s.user_id,
-        pg_catalog.jsonb_build_object('shortfall', s.shortfall, 'caused_by_corrections', s.excused)
-    from private.shortfall_discrepancies as s
-    where private.is_asked(p_part, s.user_id)
-    union all
-    -- I09 Cash-in equals the approved deposits that count.
-    select 'I09', m.user_id::text, m.user_id, null
-    from members as m
-    where m.wrong_cash_in
-    union all
-    -- I13 A package follows from the approved deposits, and after a correction from that.
-    select 'I13', m.user_id::text, m.user_id, null
-    from (
-        select w.user_id from members as w
-        where w.wrong_package
-        union
-        select c.user_id from corrected as c
-    ) as m
-    inner join private.profiles as p on m.user_id = p.user_id
-    where p.package_value <> private.due_package(m.user_id)
-    union all
-    -- I34 A member's place in the order of fundings is the decision that made the member funded.
-    select 'I34', o.user_id::text, o.user_id, null
-    from (
-        select w.user_id from members as w
-        where w.wrong_funding
-        union
-        select c.user_id from corrected as c
-    ) as m
-    inner join private.positions as o on m.user_id = o.user_id
-    left join (
-        select c.* from private.corrected_fundings as c
-        where private.is_asked(p_part, c.user_id)
-    ) as f
-        on m.user_id = f.user_id
-    cross join
-        lateral (
-            select min(d.decision_no) as decision_no from public.deposits as d
-            where d.user_id = m.user_id and d.status = 'approved'
-        ) as d
-    where o.paid_order is distinct from case when o.paid_cents > 0 then coalesce(f.decision_no, d.decision_no) end
-    union all
-    -- I35 Whatever completed a journal row has its number.
-    select 'I35', m.user_id::text, m.user_id, pg_catalog.jsonb_build_object('rows', m.undecided_rows)
-    from members as m
-    where m.undecided_rows > 0
-    union all
-    -- I37 The counts in totals are those of the bonuses, each type's its own.
-    select 'I37', m.user_id::text, m.user_id, null
-    from members as m
-    where m.wrong_counts
-    union all
-    -- I42 Nobody asked for or earned anything before there was anything to ask for, or in the future. I28 has the days.
-    select 'I42', m.user_id::text, m.user_id, null
-    from members as m
-    where m.wrong_times;
-end
-$$;
-comment on function private.balance_violations(private.ledger_part) is
-'Rules about what these members (null: all) have: journal, stored sums, cash-in, package, funding. I02, I07 to I09, I13, I34, I35, I37, I42.';
-
 create function private.journal_violations(p_part private.ledger_part) returns table (rule text, object text, user_id uuid, details jsonb)
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 begin
@@ -564,25 +370,29 @@ begin
     -- I05 Every journal row has a source.
     select 'I05', o.entry_id::text, o.user_id, null
     from (
-        select d.entry_id, d.reference_id, d.user_id
+        select d.entry_id, d.user_id
         from deposit_entries as d
         where d.source_id is null
         union all
-        select w.entry_id, w.reference_id, w.user_id
+        select w.entry_id, w.user_id
         from withdrawal_entries as w
         where w.source_id is null
         union all
-        select t.id, t.reference_id, t.user_id
+        select t.id, t.user_id
         from bonus_entries as b
         inner join entries as t
             on t.transaction_type = 'bonus' and b.reference_id = t.reference_id and b.user_id = t.user_id
         where b.source_id is null
     ) as o
+    inner join entries as t on o.entry_id = t.id
     where
         not exists (
-            select 1 from private.corrections as c
-            where c.id = o.reference_id and c.confirmed_by is not null
+            select 1 from private.due_request_rows as q
+            where q.reference_id = t.reference_id
+                and (q.transaction_type, q.user_id, q.amount, q.status, q.decision_no, q.created_at)
+                    is not distinct from (t.transaction_type, t.user_id, t.amount::numeric, t.status, t.decision_no, t.created_at)
         )
+        and not private.is_booked_back(t.reference_id, t.user_id)
     union all
     -- I06 One journal row per deposit and withdrawal.
     select 'I06', t.reference_id::text, t.user_id, null
@@ -596,7 +406,7 @@ begin
     from (
         select b.source_id, b.user_id
         from bonus_entries as b
-        where b.wrong_time
+        where b.wrong_time and not private.is_booked_elsewhere_first(b.source_id, b.user_id)
         union all
         select d.source_id, d.user_id
         from deposit_entries as d
@@ -605,11 +415,26 @@ begin
         select w.source_id, w.user_id
         from withdrawal_entries as w
         where w.wrong_time
-    ) as e;
+    ) as e
+    union all
+    -- I50 No decision, correction or repair has a number that is yet to be given; the highest such number stands for all.
+    select 'I50', n.object, null::uuid, null
+    from (
+        select g.object
+        from (
+            select e.id::text as object, e.decision_no from entries as e
+            union all
+            select c.id::text, c.decision_no from private.corrections as c where private.is_asked(p_part, c.user_id)
+            union all
+            select r.decision_no::text, r.decision_no from private.numbered_repairs as r
+        ) as g
+        where g.decision_no > private.last_decision_no()
+        order by g.decision_no desc limit 1
+    ) as n;
 end
 $$;
 comment on function private.journal_violations(private.ledger_part) is
-'Rules about the journal rows of these members (null: all) and what they are of. I01, I03 to I06, I36.';
+'Rules about the journal rows of these members (null: all) and what they are of. I01, I03 to I06, I36, I50.';
 
 create function private.bonus_violations(p_part private.ledger_part) returns table (rule text, object text, user_id uuid, details jsonb)
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
@@ -727,20 +552,33 @@ begin
             select
                 d.id,
                 d.user_id,
-                d.amount not between 1 and 10000000 as wrong_amount,
-                private.is_decision_wrong(d.status, d.decided_at, d.decided_by, d.admin_notes) as wrong_decision,
+                d.amount not between 1 and 10000000
+                or (d.kind <> 'cash_in' and not exists (select 1 from private.packages as p where p.value = d.amount)) as wrong_amount,
+                (
+                    private.is_decision_wrong(d.status, d.decided_at, d.decided_by, d.admin_notes)
+                    or d.voided_at is distinct from v.confirmed_at
+                ) as wrong_decision,
                 (
                     o.owner_id is distinct from d.user_id::text or pg_catalog.split_part(r.name, '/', 1) <> d.user_id::text
                     or o.metadata ->> 'eTag' is distinct from r.etag
                 ) as wrong_receipt,
-                k.key is null as lacks_keys
+                -- Most are a hash as it is written: to take each apart would cost more than all other rules.
+                case
+                    when k.keys = 1 and k.kind = 'hash' and k.key = d.reference_number and d.reference_number ~ '\A[0-9a-f]{64}\Z'
+                        then exists (select 1 from private.deposit_rests as s where s.deposit_id = d.id and s.reference_number is not null)
+                    else private.are_keys_wrong(d.id, d.reference_number, false)
+                end as wrong_keys
             from public.deposits as d
             left join private.deposit_receipts as r on d.id = r.deposit_id
             left join storage.objects as o on o.bucket_id = 'receipts' and r.name = o.name
-            left join private.deposit_keys as k on d.id = k.deposit_id and d.reference_key = k.key
+            left join private.confirmed_voids as v on d.id = v.target_id
+            cross join lateral (
+                select count(*) as keys, min(t.key) as key, min(t.kind) as kind from private.transfer_keys as t
+                where t.request_id = d.id and not t.is_payout
+            ) as k
             where private.is_asked(p_part, d.user_id)
         ) as f
-        where f.wrong_amount or f.wrong_decision or f.wrong_receipt or f.lacks_keys
+        where f.wrong_amount or f.wrong_decision or f.wrong_receipt or f.wrong_keys
     ),
 
     wrong_withdrawals as materialized (
@@ -750,14 +588,19 @@ begin
                 w.id,
                 w.user_id,
                 w.amount not between 100 and 10000000 as wrong_amount,
-                private.is_decision_wrong(w.status, w.decided_at, w.decided_by, w.admin_notes) as wrong_decision
+                (
+                    private.is_decision_wrong(w.status, w.decided_at, w.decided_by, w.admin_notes)
+                    or w.voided_at is distinct from v.confirmed_at
+                ) as wrong_decision,
+                w.payout_reference is not null and private.are_keys_wrong(w.id, w.payout_reference, true) as wrong_keys
             from public.withdrawals as w
+            left join private.confirmed_voids as v on w.id = v.target_id
             where private.is_asked(p_part, w.user_id)
         ) as f
-        where f.wrong_amount or f.wrong_decision
+        where f.wrong_amount or f.wrong_decision or f.wrong_keys
     )
 
-    -- I16 Amounts are finite and in range; bonus_violations has the bonuses.
+    -- I16 Amounts are finite and in range, and packages sizes; bonus_violations has the bonuses.
     select 'I16', r.id::text, r.user_id, null::jsonb
     from (
         select d.id, d.user_id
@@ -769,7 +612,8 @@ begin
         where w.wrong_amount
     ) as r
     union all
-    -- I17 Decided rows have a time and a decider; a member's own cancellation and a closed account have no decider.
+    -- I17 Decided rows have a time and a decider; a member's own cancellation and a closed account have no decider. A
+    -- confirmed correction voids a request, and nothing else does.
     select 'I17', r.id::text, r.user_id, null
     from (
         select d.id, d.user_id
@@ -798,10 +642,17 @@ begin
     group by s.user_id, s.bot_name
     having count(*) > 1
     union all
-    -- I31 A deposit has its keys: without them I19 is blind.
-    select 'I31', d.id::text, d.user_id, null
-    from wrong_deposits as d
-    where d.lacks_keys;
+    -- I31 A deposit and a payout have their keys: without them I19 is blind.
+    select 'I31', r.id::text, r.user_id, null
+    from (
+        select d.id, d.user_id
+        from wrong_deposits as d
+        where d.wrong_keys
+        union all
+        select w.id, w.user_id
+        from wrong_withdrawals as w
+        where w.wrong_keys
+    ) as r;
 end
 $$;
 comment on function private.request_violations(private.ledger_part) is
@@ -1070,13 +921,17 @@ begin
     select 'I40', c.object, null, null
     from private.plan_discrepancies as c
     union all
-    -- I49 An administrator has the role of the last entry of the audit log.
+    -- I49 An administrator is what the last entry of the audit log says.
     select 'I49', a.id::text, null, a.details
-    from private.administrator_discrepancies as a;
+    from private.administrator_discrepancies as a
+    union all
+    -- I52 And so is a setting.
+    select 'I52', s.key, null, s.details
+    from private.setting_discrepancies as s;
 end
 $$;
 comment on function private.standing_violations() is
-'Rules about what stays small: administrators, their sessions, the compensation plan. I25, I40, I49.';
+'Rules about what stays small: administrators, their sessions, the plan, settings. I25, I40, I49, I52.';
 
 create function private.member_violations(p_part private.ledger_part, p_objects uuid[])
 returns table (rule text, object text, user_id uuid, details jsonb)
@@ -1090,6 +945,8 @@ language sql stable set search_path = '' as $$
     select v.* from private.request_violations(p_part) as v
     union all
     select v.* from private.place_violations(p_part) as v
+    union all
+    select v.* from private.member_state_violations(p_part) as v
     union all
     -- I43 to I48 A request, its decision, a payout and a correction have one entry of the audit log each, which says the
     -- same.
@@ -1197,6 +1054,9 @@ declare
     v_seen text[] := array[]::text[];
 begin
     perform from private.alarm_mail_state as s for no key update;
+    update private.alarms as a set acknowledged_at = null, acknowledged_by = null, reason = null
+    where a.kind in ('ledger_violation', 'restored') and a.ended_at is null and a.acknowledged_at is not null
+        and not exists (select from private.audit_log as l where l.object_id = a.id and l.action = 'alarm.acknowledged');
     for v_alarm in select v.object, v.user_id, v.details from private.violation_alarms(p_found, p_is_part) as v loop
         perform private.raise_alarm('ledger_violation', v_alarm.object, v_alarm.user_id, v_alarm.details);
         v_seen := v_seen || v_alarm.object;

@@ -1,8 +1,7 @@
 -- Stored sums and counters, derived from the rows again: cash-in and packages from deposits and corrections, positions
 -- from members, totals from bonuses and withdrawals, counters and daily totals from everything, and what is rolled up
 -- from the journal and the tree. Only damage behind the triggers makes a difference; a repair of bonuses and
--- rebuild_counters() call this. No row of money changes; where a bonus is right and its journal is not, which a decision
--- about a damaged bonus leaves, the journal gets the difference.
+-- rebuild_counters() call this. No row of money changes, and sums are made of sound rows or not at all.
 -- Each statement compares sums and rows in one snapshot. What transactions append (counters, daily totals, networks)
 -- may change meanwhile: there the difference is appended or added, never the value set. Values of a member are set
 -- under the member's lock, which everybody else who changes them holds, too.
@@ -25,7 +24,7 @@ from (
             a.user_id,
             sum(a.amount) as cash_in,
             max(k.value) as package
-        from public.deposits as a left join private.packages as k on a.amount = k.value
+        from public.deposits as a left join private.packages as k on a.amount = k.value and a.kind <> 'cash_in'
         where a.status = 'approved' and a.voided_at is null
         group by a.user_id
     ) as d on p.user_id = d.user_id
@@ -301,74 +300,133 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.changes_json(private.sum_change[]) is 'The first hundred changes, each with the figures that differ, and how many there are.';
 
-create function private.book_repairs(p_due private.due_bonus[], p_at timestamptz) returns void
+create function private.row_rules() returns text[]
+language sql immutable set search_path = '' as $$
+    select array[
+        'I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I10', 'I11', 'I12', 'I14', 'I15', 'I16', 'I17', 'I23', 'I33', 'I35', 'I36', 'I40', 'I41',
+        'I42', 'I43', 'I44', 'I45', 'I46', 'I48', 'I50'
+    ]
+$$;
+comment on function private.row_rules() is
+'Rules of the ledger checks about rows that sums are made of: while one of them is violated a sum of these rows would be wrong, too, and I02, which rows alone violate once the sums are derived. The others say that a stored sum differs, or nothing about figures.';
+
+create function private.raise_rows_wrong(p_found jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+    -- I02 only follows, where another rule names the row.
+    v_causes jsonb := pg_catalog.jsonb_path_query_array(p_found, '$[*] ? (@.rule != "I02")');
+    v_found jsonb := case when v_causes = '[]' then p_found else v_causes end;
+begin
+    perform private.raise_error(
+        409, 'rows_wrong', (
+            select pg_catalog.format(
+                'Nothing was changed: sums made of wrong rows would be wrong, too. Mend the rows first. %s',
+                pg_catalog.string_agg(pg_catalog.format(
+                    '%s (%s): %s %s', w.rule, case w.violations when 1 then 'one row' else w.violations || ' rows' end,
+                    coalesce(r.problem, 'A check of the ledger fails.'), coalesce(r.advice, '')
+                ), ' ' order by w.rule)
+            )
+            from (
+                select v.rule, count(*) as violations
+                from pg_catalog.jsonb_to_recordset(v_found) as v (rule text) group by v.rule
+            ) as w
+            left join private.rule_texts() as r on w.rule = r.rule
+        ), pg_catalog.jsonb_build_object('rows', (
+            select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('rule', v.rule, 'object', v.object, 'user_id', v.user_id))
+            from pg_catalog.jsonb_to_recordset(pg_catalog.jsonb_path_query_array(v_found, '$[0 to 19]')) as v (rule text, object text, user_id uuid)
+        ))::text
+    );
+end
+$$;
+comment on function private.raise_rows_wrong(jsonb) is
+'Raises what is violated: each rule in words, with what to do; details have the first twenty rows. Errors: rows_wrong.';
+
+create function private.wrong_rows() returns jsonb
+language plpgsql volatile set search_path = '' as $$
+begin
+    return (
+        select pg_catalog.jsonb_agg(pg_catalog.to_jsonb(v) order by v.rule, v.object)
+        from (
+            select j.rule, j.object, j.user_id from private.journal_violations(null) as j
+            union all
+            select r.rule, r.object, r.user_id from private.request_violations(null) as r
+            union all
+            select a.rule, a.object, a.user_id from private.audit_discrepancies() as a
+            union all
+            select s.rule, s.object, s.user_id from private.standing_violations() as s
+        ) as v
+        where v.rule = any(private.row_rules())
+    );
+end
+$$;
+comment on function private.wrong_rows() is
+'What is wrong in the journal, requests, corrections and the plan, whatever is stored of them elsewhere; null when nothing is. Looks at everything, whatever alarms say.';
+
+create function private.unlike_rows() returns jsonb
+language plpgsql volatile set search_path = '' as $$
+begin
+    return (
+        select pg_catalog.jsonb_agg(pg_catalog.to_jsonb(v) order by v.rule, v.object)
+        from (
+            select m.rule, m.object, m.user_id from private.balance_violations(null) as m
+            union all
+            select b.rule, b.object, b.user_id from private.bonus_violations(null) as b
+            union all
+            select p.rule, p.object, p.user_id from private.place_violations(null) as p
+        ) as v
+        where v.rule = any(private.row_rules())
+    );
+end
+$$;
+comment on function private.unlike_rows() is
+'What is wrong in bonuses and the tree, compared with the packages that are stored; null when nothing is. What only follows from a wrong package is over when that was derived again.';
+
+create function private.book_repairs(p_bonuses uuid[], p_at timestamptz) returns private.sum_change[]
 language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 declare
     v_decision_no bigint := private.current_decision_no();
-begin
-    with booked as (
-        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
-        -- The first journal row of a bonus has its time.
-        select
-            b.user_id, b.amount - coalesce(j.amount, 0), 'bonus', 'completed', b.id,
-            case when j.amount is null then b.created_at else p_at end, v_decision_no
-        from pg_catalog.unnest(p_due) as d
-        inner join public.bonuses as b on d.bonus_id = b.id
-        cross join lateral (
-            select sum(t.amount) as amount from public.transactions as t
-            where t.transaction_type = 'bonus' and t.status = 'completed' and t.reference_id = b.id
-        ) as j
-        returning amount
-    )
-    insert into private.counter_deltas (name, delta)
-    select c.name, c.delta
-    from (select count(*) as entries, sum(pg_catalog.abs(b.amount)) as volume from booked as b) as s
-    cross join lateral (values ('bonus_transactions', s.entries), ('bonus_volume', s.volume)) as c (name, delta);
-end
-$$;
-comment on function private.book_repairs(private.due_bonus[], timestamptz) is
-'Journal rows of these stored bonuses, and their counters: the difference to what their journal says.';
-
-create function private.rebuild_journal() returns private.sum_change[]
-language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
-declare
-    v_wrong private.due_bonus[] := private.all_bonus_discrepancies();
-    v_due private.due_bonus[];
     v_changes private.sum_change[];
 begin
-    select
-        pg_catalog.array_agg(
-            row(b.id, b.bonus_type, b.subject_no, b.pair_number, null, null, b.volume * 100, b.rate, b.amount_cents)::private.due_bonus order by b.id
-        ),
-        pg_catalog.array_agg(
-            row(
-                'journal', b.id, b.user_id, pg_catalog.jsonb_build_object('amount', private.money(coalesce(j.amount, 0))),
-                pg_catalog.jsonb_build_object('amount', private.money(b.amount))
-            )::private.sum_change order by b.id
-        )
-    into v_due, v_changes
-    from public.bonuses as b
-    left join (
-        select t.reference_id, sum(t.amount) as amount from public.transactions as t
-        where t.transaction_type = 'bonus' and t.status = 'completed'
-        group by t.reference_id
-    ) as j on b.id = j.reference_id
-    -- A bonus that is wrong itself is for the next reconciliation.
-    where b.amount <> coalesce(j.amount, 0) and not exists (
-        select 1 from pg_catalog.unnest(v_wrong) as w
-        where w.bonus_type = b.bonus_type and w.subject_no = b.subject_no and w.pair_number is not distinct from b.pair_number
-    );
-    if v_due is not null then
-        if private.current_decision_no() is null then
-            perform private.next_decision_no();
-        end if;
-        perform private.book_repairs(v_due, private.clock());
-    end if;
+    with journal as materialized (
+        select t.reference_id, t.user_id, sum(t.amount) as amount
+        from public.transactions as t
+        where t.transaction_type = 'bonus' and t.status = 'completed' and t.reference_id = any(p_bonuses)
+        group by t.reference_id, t.user_id
+    ), due as (
+        select b.id, b.user_id, b.amount, b.created_at from public.bonuses as b where b.id = any(p_bonuses)
+    ), lacking as materialized (
+        select
+            coalesce(d.id, j.reference_id) as id,
+            coalesce(d.user_id, j.user_id) as user_id,
+            coalesce(j.amount, 0) as old,
+            coalesce(d.amount, 0) as new,
+            -- The first journal row of a bonus has its time.
+            case when j.amount is null then d.created_at else p_at end as created_at
+        from due as d full join journal as j on d.id = j.reference_id and d.user_id = j.user_id
+        where coalesce(d.amount, 0) <> coalesce(j.amount, 0)
+    ), booked as (
+        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
+        select l.user_id, l.new - l.old, 'bonus', 'completed', l.id, l.created_at, v_decision_no from lacking as l
+        returning amount
+    ), counters as (
+        insert into private.counter_deltas (name, delta)
+        select c.name, c.delta
+        from (select count(*) as entries, sum(pg_catalog.abs(b.amount)) as volume from booked as b) as s
+        cross join lateral (values ('bonus_transactions', s.entries), ('bonus_volume', s.volume)) as c (name, delta)
+        where s.entries > 0
+    )
+    select coalesce(pg_catalog.array_agg(
+        row(
+            'journal', l.id, l.user_id, pg_catalog.jsonb_build_object('amount', private.money(l.old)),
+            pg_catalog.jsonb_build_object('amount', private.money(l.new))
+        )::private.sum_change order by l.id, l.user_id
+    ), '{}')
+    into v_changes from lacking as l;
     return v_changes;
 end
 $$;
-comment on function private.rebuild_journal() is
-'Books what the journal of bonuses that are right lacks, under the number of the repair or one of its own; returns the changes.';
+comment on function private.book_repairs(uuid[], timestamptz) is
+'Books for each member what the journal of these bonuses lacks, or has too much, under the number of the repair, with the counters; returns the changes.';
 
 create function private.rebuild_members() returns private.sum_change[]
 language plpgsql volatile set search_path = '' as $$
@@ -442,6 +500,37 @@ end
 $$;
 comment on function private.rebuild_totals() is 'Derives all totals from bonuses and withdrawals; returns the changes.';
 
+create function private.rebuild_balances(p_users uuid[]) returns private.sum_change[]
+language plpgsql volatile set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
+declare
+    v_changes private.sum_change[];
+begin
+    with wrong as materialized (
+        select
+            b.id,
+            b.user_id,
+            b.balance_after,
+            b.due_balance,
+            row_number() over (partition by b.user_id order by b.decision_no, b.id) as place,
+            count(*) over (partition by b.user_id) as rows
+        from private.running_balances as b
+        where (p_users is null or b.user_id = any(p_users)) and b.balance_after is distinct from b.due_balance
+    ), rebuilt as (
+        update public.transactions as t set balance_after = w.due_balance from wrong as w where t.id = w.id
+    )
+    select pg_catalog.array_agg(
+        row(
+            'balance', w.id, w.user_id, pg_catalog.jsonb_build_object('balance_after', private.money(w.balance_after)),
+            pg_catalog.jsonb_build_object('balance_after', private.money(w.due_balance), 'rows', w.rows)
+        )::private.sum_change order by w.user_id
+    )
+    into v_changes from wrong as w where w.place = 1;
+    return v_changes;
+end
+$$;
+comment on function private.rebuild_balances(uuid[]) is
+'Derives the balance beside each journal row of these members (null: all) from the rows; returns of each member the first that was wrong, and how many were. Call with app.repair on.';
+
 create function private.rebuild_counter_values() returns private.sum_change[]
 language plpgsql volatile set search_path = '' as $$
 declare
@@ -503,13 +592,13 @@ end
 $$;
 comment on function private.rebuild_flows() is 'Adds to the daily totals of deposits and withdrawals what they lack; returns the changes.';
 
-create function private.rebuild_earning_days() returns private.sum_change[]
+create function private.rebuild_earning_days(p_nos integer[] default null) returns private.sum_change[]
 language plpgsql volatile set search_path = '' as $$
 declare
     v_changes private.sum_change[];
 begin
     with wrong as materialized (
-        select d.no, d.day, d.referral, d.pairing, d.override from private.earning_day_differences(0, 2147483647) as d
+        select d.no, d.day, d.referral, d.pairing, d.override from private.earning_day_differences(0, 2147483647, p_nos) as d
     ), rebuilt as (
         insert into private.earning_days as e (no, day, referral, pairing, override)
         select w.no, w.day, w.referral, w.pairing, w.override from wrong as w
@@ -536,8 +625,8 @@ begin
     return v_changes;
 end
 $$;
-comment on function private.rebuild_earning_days() is
-'Adds to the members'' daily earnings what the journal has and they lack; returns the changes. Call under the lock of the roll-up.';
+comment on function private.rebuild_earning_days(integer[]) is
+'Adds to the daily earnings of these members (null: of all) what the journal has and they lack; returns the changes. Call under the lock of the roll-up.';
 
 -- A network is its member's own values and the networks of the direct referrals. So what is wrong at one member is wrong
 -- by the same amount at everybody above, and the roll-up takes it there.
@@ -639,6 +728,8 @@ begin
         select d.user_id from private.position_discrepancies as d
         union
         select d.user_id from private.total_discrepancies as d
+        union
+        select b.user_id from private.running_balances as b where b.balance_after is distinct from b.due_balance
     ));
     -- No roll-up moves deltas meanwhile.
     perform pg_catalog.pg_advisory_xact_lock(private.lock_key('networks'));
@@ -655,10 +746,10 @@ declare
 begin
     perform private.lock_sums();
     -- In this order: each is derived from those before it.
-    v_changes := v_changes || private.rebuild_journal();
     v_changes := v_changes || private.rebuild_members();
     v_changes := v_changes || private.rebuild_positions();
     v_changes := v_changes || private.rebuild_totals();
+    v_changes := v_changes || private.rebuild_balances(null);
     v_changes := v_changes || private.rebuild_counter_values();
     v_changes := v_changes || private.rebuild_flows();
     v_changes := v_changes || private.rebuild_earning_days();
@@ -676,14 +767,23 @@ language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
     v_reason text := private.validate_reason(p_reason);
+    v_found jsonb;
     v_response jsonb;
 begin
     if nullif(pg_catalog.btrim(p_reason), '') is null then
         perform private.raise_error(400, 'reason_required', 'Give a reason.');
     end if;
     perform private.lock_money();
+    v_found := private.wrong_rows();
+    if v_found is not null then
+        perform private.raise_rows_wrong(v_found || coalesce(private.unlike_rows(), '[]'));
+    end if;
     perform pg_catalog.set_config('app.repair', 'on', true);
     v_response := private.changes_json(private.rebuild_sums());
+    v_found := private.unlike_rows();
+    if v_found is not null then
+        perform private.raise_rows_wrong(v_found);
+    end if;
     perform pg_catalog.set_config('app.repair', '', true);
     perform private.audit(
         'admin:' || v_admin.id, 'books.rebuilt', 'counters', null, pg_catalog.jsonb_build_object('reason', v_reason) || v_response
@@ -692,5 +792,5 @@ begin
 end
 $$;
 comment on function public.rebuild_counters(text) is
-'Super administrators: derives every stored sum and counter from the rows, and writes what the journal of bonuses lacks, with an audit row. Returns the first hundred changes, each with its kind, object, member and figures before and after, and their count; 0 when all agreed. Errors: forbidden, session_ended, two_step_required, invalid_reason, reason_required, try_again.';
+'Super administrators: derives every stored sum and counter from the rows, with an audit row. Changes nothing while rows are wrong in themselves: a correction or the next comparison of the bonuses mends these first. Returns the first hundred changes, each with its kind, object, member and figures before and after, and their count; 0 when all agreed. Errors: forbidden, session_ended, two_step_required, invalid_reason, reason_required, rows_wrong, try_again.';
 grant execute on function public.rebuild_counters(text) to platform_admin;

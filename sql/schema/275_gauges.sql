@@ -37,7 +37,10 @@ comment on function private.queue_gauges() is 'How many emails and jobs wait or 
 create function private.request_gauges() returns table (name text, labels jsonb, value double precision)
 language sql volatile set search_path = '' as $$
     with pending as (
-        select 'deposit' as kind, count(*) as requests, min(d.created_at) as oldest from public.deposits as d where d.status = 'pending'
+        select 'deposit' as kind, count(*) as requests, min(coalesce(r.referenced_at, r.asked_at, d.created_at)) as oldest
+        from public.deposits as d
+        left join private.deposit_rests as r on d.id = r.deposit_id and r.ended_at is null
+        where d.status = 'pending'
         union all
         select 'withdrawal', count(*), min(w.created_at) from public.withdrawals as w where w.status = 'pending'
     )
@@ -82,7 +85,7 @@ comment on function private.ledger_gauges() is
 create function private.alarm_gauges() returns table (name text, labels jsonb, value double precision)
 language sql volatile set search_path = '' as $$
     select 'harborline_open_alarms', pg_catalog.jsonb_build_object('kind', k.kind), count(a.id)::double precision
-    from pg_catalog.unnest(array['ledger_violation', 'repair', 'deposit_address', 'audit_entry', 'disk', 'dead_job', 'failed_mail', 'backup', 'restored']) as k (kind)
+    from pg_catalog.unnest(array['ledger_violation', 'repair', 'deposit_address', 'audit_entry', 'disk', 'dead_job', 'failed_mail', 'backup', 'restored', 'schema']) as k (kind)
     left join private.alarms as a on k.kind = a.kind and a.ended_at is null and a.acknowledged_at is null
     group by k.kind
 $$;

@@ -199,13 +199,22 @@ language plpgsql stable set search_path = '' as $$
 begin
     return query
     select 'deposits', pg_catalog.jsonb_build_object(
-        'id', d.id, 'amount', private.money(d.amount), 'kind', d.kind, 'reference_number', d.reference_number, 'receipt_name', r.name,
+        'id', d.id, 'amount', private.money(d.amount), 'received_amount', private.money(d.received_amount), 'kind', d.kind, 'reference_number', d.reference_number, 'receipt_name', r.name,
         'status', d.status, 'admin_notes', d.admin_notes, 'created_at', d.created_at, 'decided_at', d.decided_at, 'voided_at', d.voided_at
     )
     from public.deposits as d
     left join private.deposit_receipts as r on d.id = r.deposit_id
     where d.user_id = p_user_id
     order by d.created_at, d.id;
+    return query
+    select 'deposit_rests', pg_catalog.jsonb_build_object(
+        'deposit_id', r.deposit_id, 'no', r.no, 'received_amount', private.money(r.received_amount), 'asked_at', r.asked_at,
+        'reference_number', r.reference_number, 'referenced_at', r.referenced_at
+    )
+    from private.deposit_rests as r
+    inner join public.deposits as d on r.deposit_id = d.id
+    where d.user_id = p_user_id
+    order by r.asked_at, r.deposit_id, r.no;
     return query
     select 'withdrawals', pg_catalog.jsonb_build_object(
         'id', w.id, 'amount', private.money(w.amount), 'wallet_address', w.wallet_address, 'status', w.status, 'admin_notes', w.admin_notes,
@@ -225,7 +234,7 @@ begin
     return query
     select 'transactions', pg_catalog.jsonb_build_object(
         'id', t.id, 'transaction_type', t.transaction_type, 'amount', private.money(t.amount), 'status', t.status, 'reference_id', t.reference_id,
-        'created_at', t.created_at
+        'created_at', t.created_at, 'balance_after', private.money(t.balance_after)
     )
     from public.transactions as t where t.user_id = p_user_id
     order by t.created_at, t.id;

@@ -12,7 +12,18 @@ language sql as $$
         (p_member).username || '@harborline.example',
         (select p.id from private.profiles as p where p.username = (p_member).referrer),
         0, (p_member).profile_id, (p_member).wallet
-    )
+    );
+    select private.audit(
+        'member:' || (p_member).user_id, 'member.joined', 'profile', (p_member).profile_id,
+        private.member_entry((p_member).profile_id)
+    );
+$$;
+
+create or replace function pg_temp.story_block(p_username text, p_status public.account_status, p_notes text) returns void
+language sql as $$
+    update private.profiles set account_status = p_status, admin_notes = p_notes where username = p_username;
+    select private.audit('system', 'member.updated', 'profile', p.id, private.member_entry(p.id, array['status']))
+    from private.profiles as p where p.username = p_username;
 $$;
 
 create or replace function pg_temp.story_uuid(p_what text) returns uuid
@@ -110,6 +121,7 @@ begin
     end if;
     -- From here on this installation can never accept real money.
     update private.settings set value = 'true' where key = 'demo.seeded';
+    perform private.audit_setting('system', 'demo.seeded');
 
     select a.id into v_finance from private.admin_users as a where a.email = c_finance;
     if not found then
@@ -159,10 +171,8 @@ begin
     -- What is older than five days was read; nobody waits for the mails of the past.
     update public.notifications set read_at = created_at + interval '3 hours' where created_at < v_now - interval '5 days';
     delete from private.outbox where created_at < v_now and recipient like '%@harborline.example';
-    update private.profiles set account_status = 'suspended', admin_notes = 'Asked for a copy of the transfer, no answer since.'
-    where username = pg_temp.story_idle(1);
-    update private.profiles set account_status = 'disabled', admin_notes = 'Second account of the same person.'
-    where username = pg_temp.story_idle(2);
+    perform pg_temp.story_block(pg_temp.story_idle(1), 'suspended', 'Asked for a copy of the transfer, no answer since.');
+    perform pg_temp.story_block(pg_temp.story_idle(2), 'disabled', 'Second account of the same person.');
 
     v_repaired := private.reconcile();
     v_violations := jobs.check_ledger();

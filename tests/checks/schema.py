@@ -26,6 +26,8 @@ DIFFERS = (
 )
 MADE = re.compile(r"create (?:or replace )?(?:table|view|function|type|domain|sequence) (\w+\.\w+)")
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+# What the daily check compares the schema with.
+RECORD = "select private.record_schema();"
 # What the CLI prints of two databases that are equal.
 NO_CHANGES = "No schema changes found"
 PARAMETER_RIGHT = 'set on parameter "pgrst.db_pre_request"'
@@ -96,7 +98,8 @@ def require_name(name: str) -> None:
 def write_migration(name: str, statements: str, unseen: list[str], now: datetime, folder: Path) -> Path:
     """Write the next migration; where no diff can write anything it lists what to write by hand."""
     path = folder / f"{now.astimezone(UTC):%Y%m%d%H%M%S}_{name}.sql"
-    path.write_text((statements or "\n".join(f"-- by hand: {line}" for line in unseen)) + "\n")
+    text = statements or "\n".join(f"-- by hand: {line}" for line in unseen)
+    path.write_text(f"{text}\n\n{RECORD}\n")
     return path
 
 

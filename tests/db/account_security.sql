@@ -27,6 +27,11 @@ update auth.users set encrypted_password = 'two' where id = (select first from m
 select is((select hold_reason from private.profiles where user_id = (select first from made)), 'password', 'a changed one is');
 select is((select count(*) from private.outbox where recipient = 'moved@people.test' and template = 'password_changed'), 1::bigint, 'and is mailed');
 select is((select count(*) from public.notifications where user_id = (select first from made) and kind = 'email_changed'), 1::bigint, 'the member is notified of another address');
+select results_eq(
+    $$ select l.action from private.audit_log as l inner join private.profiles as p on l.object_id = p.id where p.user_id = (select first from made) order by l.id $$,
+    $$ values ('member.joined'), ('member.email_changed'), ('member.held') $$, 'each is in the audit log'
+);
+select is_empty($$ select * from private.member_state_violations(null) where user_id = (select first from made) $$, 'which says what the member is');
 
 -- The auth service is never stopped.
 create function actors.fails() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;

@@ -24,7 +24,7 @@ create temporary table written as select w.body, a.value as alarm, a.ordinality 
 select is((select distinct body - 'alarms' from written), '{"title": "2 new alarms", "link": "/admin/alarms"}', 'under the title of the mail');
 select is(
     (select alarm - array['id', 'since'] from written where place = 1),
-    '{"kind": "ledger_violation", "object": "I07 x", "urgent": false, "stops": "member", "username": "freya", "ended_at": null, "advice": "Rebuild the counters once it is known who changed what.", "problem": "A member''s totals are not the sums of the bonuses and withdrawals, so the balance is wrong."}',
+    '{"kind": "ledger_violation", "object": "I07 x", "urgent": false, "stops": "member", "username": "freya", "ended_at": null, "advice": "Mend the rows first where another rule names some. Then rebuild the counters.", "problem": "A member''s totals are not the sums of the bonuses and withdrawals, so the balance is wrong."}',
     'first what stops decisions, with its words'
 );
 select is(

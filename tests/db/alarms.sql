@@ -150,7 +150,7 @@ $$;
 select administrator('orm', 'super_admin');
 select pays('freya', 500); select pays('ask', 500); select pays('embla', 1000);
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, wallets.of('freya'));
 select act_as_owner();
 create temporary table requests as
 select
@@ -172,6 +172,7 @@ savepoint stopped;
 select act_as('elin');
 select stopped(format('select decide_deposit(%L, ''approve'')', deposit), 'a deposit is not approved') from requests;
 select stopped(format('select decide_deposit(%L, ''reject'', ''x'')', deposit), 'nor rejected') from requests;
+select stopped(format('select decide_deposit(%L, ''ask_rest'', null, 1)', deposit), 'nor is its rest asked for') from requests;
 select stopped(format('select decide_withdrawal(%L, ''approve'')', withdrawal), 'a withdrawal is not approved') from requests;
 select stopped(format('select decide_withdrawal(%L, ''reject'', ''x'')', withdrawal), 'nor rejected') from requests;
 select stopped(format('select confirm_correction(%L)', id), 'a correction is not confirmed') from proposals where user_id = user_id('freya');
@@ -184,7 +185,7 @@ select raises(
     'Your account is being checked, so this cannot be changed now. Try again later, or contact support.', 'the member cancels nothing either'
 ) from requests;
 select is((select count(*) from deposits where status = 'pending'), 1::bigint, 'all waits as before');
-select lives_ok($$ insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb') $$, 'a request is no decision');
+select lives_ok($$ insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, wallets.of('freya')) $$, 'a request is no decision');
 select act_as_owner();
 
 -- Only violations stop, and only open ones.
@@ -204,6 +205,69 @@ select raises(
     'Nothing can be decided now: a check of the ledger fails. A member''s totals are not the sums of the bonuses and withdrawals, so the balance is wrong. See Alarms: find out why, then a super admin acknowledges it there.',
     'one that names nobody stops every decision'
 ) from requests;
+rollback to savepoint stopped;
+
+-- What is not as the audit log says stops whom and what it concerns, and nobody else.
+select miscount('freya', '- 1');
+update private.admin_users set password_hash = '$argon2id$planted' where id = user_id('elin');
+select is(jobs.check_ledger(), '{"I49": 1}', 'an administrator''s password was set past the product');
+select is(private.alarm_stops(a), 'administrator', 'which stops this administrator') from private.alarms as a where a.object like 'I49 %' and a.ended_at is null;
+select act_as('elin');
+select raises(
+    format('select decide_deposit(%L, ''approve'')', other), 409, 'ledger_alarm',
+    'You can decide nothing now: a check of your account fails. An administrator''s email, role, activity, password or second step is not what the audit log says. See Alarms: find out why, then a super admin acknowledges it there.',
+    'who decides nothing'
+) from requests;
+select act_as('olga');
+select is(decide_deposit(other, 'approve') ->> 'success', 'true', 'another one does') from requests;
+select act_as_owner();
+select private.recover_administrator('elin@admins.test', '', '$argon2id$new', 'Somebody else''s password');
+select is(jobs.check_ledger(), '{}', 'another password is the way back');
+rollback to savepoint stopped;
+
+select miscount('freya', '- 1');
+update private.settings set value = '"TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"' where key = 'deposit.address';
+select is(jobs.check_ledger(), '{"I52": 1}', 'the deposit address was set past the product');
+select act_as('elin');
+select raises(
+    format('select decide_deposit(%L, ''approve'')', other), 409, 'ledger_alarm',
+    'This cannot be decided now: a check of a setting fails. A setting is not what the audit log says. See Alarms: find out why, then a super admin acknowledges it there.',
+    'no deposit is decided'
+) from requests;
+select is(decide_withdrawal(withdrawal, 'approve') ->> 'success', 'true', 'withdrawals are') from requests;
+select act_as('ask');
+select is(get_deposit_options() -> 'deposit_address', 'null', 'and no member is shown the address');
+select is(get_deposit_options() -> 'deposits_open', 'false', 'or sends anything there');
+select act_as('olga');
+select change_setting('deposit.address', '"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"');
+select act_as_owner();
+select is(jobs.check_ledger(), '{}', 'entering it again is the way back');
+update private.settings set revision = revision + 5 where key = 'product.name';
+select jobs.check_ledger();
+select is(private.alarm_stops(a), null, 'a name governs nothing') from private.alarms as a where a.object = 'I52 product.name';
+rollback to savepoint stopped;
+
+-- More than have an alarm each: the others are asked.
+select miscount('freya', '- 1');
+select jobs.check_ledger();
+insert into private.alarms (kind, object) select 'ledger_violation', o from unnest(array['I49', 'I51', 'I52']) as o;
+update private.profiles set trc20_wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' where user_id = user_id('freya');
+select act_as('elin');
+select raises(
+    format('select decide_deposit(%L, ''approve'')', deposit), 409, 'ledger_alarm',
+    'Nothing can be decided about this member''s money now: a check of the ledger fails. A member''s wallet, email, status or hold is not what the audit log says, or the email is not the one to sign in with. This concerns many rows, more than are listed one by one. See Alarms: find out why, then a super admin acknowledges it there.',
+    'a member without an alarm of the own is stopped'
+) from requests;
+select is(decide_deposit(other, 'approve') ->> 'success', 'true', 'not one who is what the audit log says') from requests;
+rollback to savepoint stopped;
+select miscount('freya', '- 1');
+select jobs.check_ledger();
+insert into private.alarms (kind, object) values ('ledger_violation', 'I49');
+update private.admin_users set password_hash = '$argon2id$planted' where id = user_id('elin');
+select act_as('elin');
+select raises(format('select decide_deposit(%L, ''approve'')', other), 409, 'ledger_alarm', null, 'an administrator without an alarm of the own decides nothing') from requests;
+select act_as('olga');
+select is(decide_deposit(other, 'approve') ->> 'success', 'true', 'one who is what the audit log says does') from requests;
 rollback to savepoint stopped;
 
 -- =====================================================================================================================
@@ -270,7 +334,7 @@ select is((select count(*) from listed), 3::bigint, 'open alarms are listed');
 select is((select string_agg(item ->> 'kind', ' ') from (select item from listed limit 3) as l), 'ledger_violation ledger_violation repair', 'first what stops decisions');
 select results_eq(
     $$ select item ->> 'rule', item ->> 'problem', item ->> 'advice', item ->> 'stops', item ->> 'username', item -> 'row' ->> 'kind' from listed where item ->> 'rule' = 'I03' $$,
-    $$ values ('I03', 'A deposit and its journal row do not say the same.', 'Compare the deposit with its transaction and with the audit log.', 'member', 'freya', 'deposit') $$,
+    $$ values ('I03', 'A deposit and its journal row do not say the same.', 'Find out who changed which. Then propose a repair of rows under Members: another administrator confirms it.', 'member', 'freya', 'deposit') $$,
     'in words, with what it stops and the row it names'
 );
 select is((select item -> 'row' ->> 'kind' from listed where item ->> 'rule' = 'I09'), 'member', 'a member is a row too');
@@ -347,7 +411,7 @@ from (
 -- Administrators are notified: in the app at once, by e-mail once an hour, and of what lasts once a day
 -- =====================================================================================================================
 create function actors.alarm_mails() returns text language sql stable as $$
-    select string_agg(split_part(o.recipient, '@', 1) || ': ' || (o.data ->> 'title'), ', ' order by o.id, o.recipient) from private.outbox as o where o.template = 'alarms'
+    select string_agg(split_part(o.recipient, '@', 1) || ': ' || (o.data ->> 'title'), ', ' order by o.data ->> 'title', o.recipient) from private.outbox as o where o.template = 'alarms'
 $$;
 create function actors.mail_body() returns text language sql stable as $$
     select o.data ->> 'body' from private.outbox as o where o.template = 'alarms' order by o.id desc limit 1

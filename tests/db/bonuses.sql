@@ -272,6 +272,7 @@ select
 from lost as x inner join private.positions as o on x.user_id = o.user_id
 group by o.no, (x.created_at at time zone 'UTC')::date;
 delete from public.bonuses where id in (select id from lost);
+select private.rebuild_balances(null);
 set local session_replication_role = origin;
 select is(private.reconcile(), 2, 'the pair''s two bonuses are missing');
 select set_eq(

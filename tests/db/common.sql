@@ -23,6 +23,20 @@ select raises($$ select private.raise_error(418, 'short_and_stout', 'I''m "a" te
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- Decisions are numbered upwards, and what is over is over
+-- =====================================================================================================================
+create temporary table given as select private.last_decision_no() as last, private.next_decision_no() as next;
+select is(next, last + 1, 'a decision takes the next number') from given;
+select is(private.last_decision_no(), next, 'which is the last one then') from given;
+select raises('update private.last_decision set no = no', 403, 'append_only', 'Decisions are numbered upwards.', 'no number is given twice');
+select raises('update private.last_decision set no = no - 1', 403, 'append_only', 'Decisions are numbered upwards.', 'none goes back');
+select raises('delete from private.last_decision', 403, 'append_only', 'Rows of last_decision are kept as they are.', 'and none is lost');
+select lives_ok('update private.last_decision set no = no + 10', 'it may be set on, after rows were moved here');
+select is(private.is_over(clock_timestamp() + d, '1 hour'), b, 'a wait of at most an hour that ends in ' || d)
+from (values (interval '-1 second', true), ('30 minutes', false), ('61 minutes', true)) as v (d, b);
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- Ids that only the database makes stand in the order of their making
 -- =====================================================================================================================
 create temporary table ids as select private.time_ordered_id() as first, private.time_ordered_id() as second;

@@ -9,7 +9,7 @@ select pays('freya', 500); select pays('ask', 500); select pays('embla', 500);
 select claims_deposit('buri', 50);
 select act_as('freya');
 insert into withdrawals (user_id, amount, wallet_address)
-values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+values (auth.uid(), 200, wallets.of('freya')), (auth.uid(), 100, wallets.of('freya'));
 insert into lesson_progress (user_id, lesson_id) values (auth.uid(), 'packages');
 select act_as('elin');
 select decide_withdrawal(id, 'approve') from withdrawals where amount = 200;
@@ -33,6 +33,8 @@ insert into private.mail_choices (user_id, topic, wanted) values (user_id('freya
 insert into private.username_reservations (username, email, until) values ('one', 'one@x.test', now()), ('two', 'two@x.test', now());
 insert into private.coverage_days (day, figures, taken_at, decision_no, pending_ids) values ('2020-01-01', '{}', now(), 0, '{}');
 insert into private.income_disclosures (computed_at, body, decision_no) values (now(), '{}', 0);
+insert into private.deposit_rests (deposit_id, no, received_amount, asked_by, asked_at)
+select id, 1, 60, user_id('elin'), now() from deposits where user_id in (user_id('buri'), user_id('freya'));
 insert into private.networks (no) select no from private.positions where user_id = user_id('freya') on conflict do nothing;
 insert into private.network_deltas (no, day) select no, '2020-01-01' from private.positions limit 1;
 insert into private.team_days (no, day) select no, '2020-01-01' from private.positions limit 1;
@@ -90,6 +92,7 @@ insert into actors.broken (on_table, name, change) values
 ('private.corrections', 'corrections_reason_check', 'reason = repeat(''x'', 1001)'),
 ('private.corrections', 'only_packages_have_a_value', 'value = null'),
 ('private.corrections', 'only_packages_have_a_value', 'kind = ''void_deposit'''),
+('private.corrections', 'only_repairs_restore_rows', 'restores = ''[]'''),
 ('private.corrections', 'confirmer_is_not_proposer', 'confirmed_by = proposed_by, confirmed_at = now(), confirmed_in = pg_current_xact_id(), decision_no = 1'),
 ('private.corrections', 'corrections_confirmed_by_fkey', 'confirmed_by = gen_random_uuid(), confirmed_at = now(), confirmed_in = pg_current_xact_id(), decision_no = 1'),
 ('private.corrections', 'corrections_proposed_by_fkey', 'proposed_by = gen_random_uuid()'),
@@ -99,11 +102,21 @@ insert into actors.broken (on_table, name, change) values
 ('private.coverage_days', 'a_day_says_what_it_saw', 'decision_no = null'),
 ('private.coverage_days', 'a_day_says_what_it_saw', 'pending_ids = null'),
 ('private.income_disclosures', 'a_disclosure_says_what_it_saw', 'decision_no = null'),
-('private.deposit_keys', 'deposit_keys_deposit_id_fkey', 'deposit_id = gen_random_uuid()'),
-('private.deposit_keys', 'deposit_keys_key_check', 'key = '''''),
-('private.deposit_keys', 'deposit_keys_key_check', 'key = repeat(''x'', 201)'),
+('private.transfer_keys', 'transfer_keys_key_check', 'key = '''''),
+('private.transfer_keys', 'transfer_keys_key_check', 'key = repeat(''x'', 201)'),
+('private.transfer_keys', 'transfer_keys_kind_check', 'kind = ''other'''),
+('private.last_decision', 'last_decision_no_check', 'no = -1'),
+('private.last_decision', 'last_decision_only_row_check', 'only_row = false'),
 ('private.deposit_receipts', 'deposit_receipts_deposit_id_fkey', 'deposit_id = gen_random_uuid()'),
 ('private.deposit_receipts', 'deposit_receipts_name_key', 'name = (select name from private.deposit_receipts order by ctid desc limit 1)'),
+('private.deposit_rests', 'a_reference_has_its_time', 'reference_number = ''x'''),
+('private.deposit_rests', 'a_reference_has_its_time', 'referenced_at = now()'),
+('private.deposit_rests', 'deposit_rests_asked_by_fkey', 'asked_by = gen_random_uuid()'),
+('private.deposit_rests', 'deposit_rests_deposit_id_fkey', 'deposit_id = gen_random_uuid()'),
+('private.deposit_rests', 'deposit_rests_no_check', 'no = 0'),
+('private.deposit_rests', 'deposit_rests_open_key', 'no = 2, deposit_id = (select deposit_id from private.deposit_rests order by ctid desc limit 1)'),
+('private.deposit_rests', 'deposit_rests_received_amount_check', 'received_amount = 0'),
+('private.deposit_rests', 'deposit_rests_reference_number_check', 'reference_number = '''', referenced_at = now()'),
 ('private.mail_choices', 'mail_choices_topic_fkey', 'topic = ''none'''),
 ('private.mail_choices', 'mail_choices_user_id_fkey', 'user_id = gen_random_uuid()'),
 ('private.mail_topics', 'mail_topics_label_check', 'label = '''''),
@@ -183,6 +196,10 @@ insert into actors.broken (on_table, name, change) values
 ('public.deposits', 'deposits_receipt_url_check', 'receipt_url = '''''),
 ('public.deposits', 'deposits_reference_key_check', 'reference_key = '''''),
 ('public.deposits', 'deposits_reference_number_check', 'reference_number = '''''),
+('public.deposits', 'only_approved_has_arrived', 'status = ''rejected'', admin_notes = ''x'', received_amount = amount'),
+('public.deposits', 'what_arrived_is_near_the_claim', 'received_amount = amount + 10.01'),
+('public.deposits', 'what_arrived_is_near_the_claim', 'amount = 50, received_amount = 44.99'),
+('public.deposits', 'what_arrived_is_near_the_claim', 'amount = 1, received_amount = 0'),
 ('public.deposits', 'only_approved_is_voided', 'status = ''rejected'', admin_notes = ''x'', voided_at = now()'),
 ('public.deposits', 'pending_is_undecided', 'decided_at = null'),
 ('public.deposits', 'deposits_decided_by_fkey', 'decided_by = gen_random_uuid()'),

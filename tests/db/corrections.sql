@@ -18,7 +18,7 @@ select act_as('elin');
 select raises(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'x'), 403, 'forbidden', 'A finance admin cannot do this.', 'finance does not propose') from things;
 select act_as('olga');
 select raises(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, ' '), 400, 'invalid_reason', 'Give a reason of at most 1,000 characters.', 'without a reason') from things;
-select raises(format('select propose_correction(%L, %L, null, %L)', 'undo', deposit, 'x'), 400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal or set_package.', 'of no kind') from things;
+select raises(format('select propose_correction(%L, %L, null, %L)', 'undo', deposit, 'x'), 400, 'invalid_input', 'The kind must be void_deposit, void_withdrawal, set_package or repair_rows.', 'of no kind') from things;
 select raises(format('select propose_correction(%L, %L, 60, %L)', 'set_package', profile_id('freya'), 'x'), 400, 'invalid_input', 'The package must be 0 or one of the package sizes.', 'to no package');
 select raises(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', gen_random_uuid(), 'x'), 409, 'not_correctable', 'Only an approved deposit that still counts can be voided.', 'of nothing');
 select lives_ok(format('select propose_correction(%L, %L, null, %L)', 'void_deposit', deposit, 'The transfer was recalled.'), 'a super admin proposes') from things;
@@ -64,7 +64,7 @@ select is((select count(*) from public.bonuses where source_user_id = user_id('b
 -- A withdrawal that was never paid
 select pays('embla', 1000);
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, wallets.of('freya')), (auth.uid(), 100, wallets.of('freya'));
 select act_as('elin');
 select decide_withdrawal(id, 'approve', null, case amount when 100 then 'paid-1' end) from withdrawals where user_id = user_id('freya');
 select act_as('olga');
@@ -107,7 +107,7 @@ select raises($$ update public.bonuses set amount = 0, volume = 0 where source_u
 
 -- What changed since the proposal is looked at again
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 110, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 110, wallets.of('freya'));
 select act_as('elin');
 select decide_withdrawal(id, 'approve') from withdrawals where amount = 110;
 select act_as('olga');
@@ -140,7 +140,7 @@ select pays('buri', 1001);
 create temporary table whole as select gen_random_uuid() as id, requestable_amount as amount from private.totals where user_id = user_id('freya');
 grant select on whole to public;
 select act_as('freya');
-insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), amount, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from whole;
+insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), amount, wallets.of('freya') from whole;
 select act_as('elin');
 select is(decide_withdrawal(id, 'approve') ->> 'success', 'true', 'the whole balance can be approved, what was voided included') from whole;
 rollback to savepoint fixture_members;
@@ -212,7 +212,7 @@ select pays('freya', 1000); select pays('ask', 1000);
 create temporary table things as select pays('embla', 1000) as deposit;
 grant all on things to public;
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, wallets.of('freya'));
 select act_as('elin');
 select decide_withdrawal(id, 'approve') from withdrawals where user_id = user_id('freya');
 select is(list_corrections(), '{"waiting": [], "confirmed": []}'::jsonb, 'nothing waits');
@@ -233,13 +233,14 @@ select is(
         'kind', 'void_deposit', 'target_id', deposit, 'profile_id', profile_id('embla'), 'user_id', user_id('embla'), 'username', 'embla',
         'display_name', 'Embla',
         'amount', '1000.00', 'reference', (select d.reference_number from deposits as d where d.id = deposit), 'value', null,
-        'package_value', '1000.00', 'reason', 'The transfer was recalled.', 'proposed_by_name', 'Olga', 'proposed_at', '2026-03-02T00:00:00+00:00',
-        'confirmed_by_name', null, 'confirmed_at', null, 'refusal', null
+        'package_value', '1000.00', 'based_on_package', '1000.00', 'based_on_cash_in', '1000.00', 'reason', 'The transfer was recalled.',
+        'proposed_by_name', 'Olga', 'proposed_at', '2026-03-02T00:00:00+00:00',
+        'confirmed_by_name', null, 'confirmed_at', null, 'refusal', null, 'restores', null
     ), 'what waits, for whom, by whom and why'
 ) from things;
 select is(
     (select string_agg(concat_ws(' ', w ->> 'kind', w ->> 'username', w ->> 'amount', w ->> 'value', w ->> 'reference'), ', ') from jsonb_array_elements(list_corrections() -> 'waiting') as w),
-    (select format('void_deposit embla 1000.00 %s, set_package buri 500.00, void_withdrawal freya 100.00 T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', reference_number) from deposits where id = (select deposit from things)),
+    (select format('void_deposit embla 1000.00 %s, set_package buri 500.00, void_withdrawal freya 100.00 %s', reference_number, wallets.of('freya')) from deposits where id = (select deposit from things)),
     'oldest first, with what each would void or set'
 );
 
@@ -265,8 +266,8 @@ select confirm_correction((list_corrections() #>> '{waiting,0,id}')::uuid);
 select is(jsonb_array_length(list_corrections() -> 'waiting'), 2, 'what was confirmed waits no more');
 select is(
     (list_corrections() #> '{confirmed,0}') - array['id', 'target_id', 'profile_id', 'user_id', 'display_name', 'reference', 'requested_at', 'proposed_at', 'confirmed_at'],
-    '{"kind": "void_deposit", "username": "embla", "amount": "1000.00", "value": null, "package_value": "0.00", "reason": "The transfer was recalled.",
-        "proposed_by_name": "Olga", "confirmed_by_name": "Elin", "refusal": null}'::jsonb, 'it is listed with both'
+    '{"kind": "void_deposit", "username": "embla", "amount": "1000.00", "value": null, "package_value": "0.00", "based_on_package": "1000.00", "based_on_cash_in": "1000.00",
+        "reason": "The transfer was recalled.", "proposed_by_name": "Olga", "confirmed_by_name": "Elin", "refusal": null, "restores": null}'::jsonb, 'it is listed with both'
 );
 select act_as('olga');
 select confirm_correction((list_corrections() #>> '{waiting,0,id}')::uuid);
@@ -306,6 +307,40 @@ select is(
 select is(list_corrections() -> 'waiting', '[]'::jsonb, 'none of them waits any more');
 select act_as_owner();
 select audited('correction.discarded', 'who discarded it is written down');
+
+-- Two people mean the same thing: what it was proposed on is what it is confirmed on
+select act_as_owner();
+create temporary table based as select claims_deposit('ask', 33) as deposit;
+grant select on based to public;
+select act_as('olga');
+select is(
+    (propose_correction('set_package', profile_id('ask'), 50, 'The wrong package.') -> 'correction' ->> 'based_on_package')::numeric, 1000::numeric,
+    'a proposal says on what'
+);
+select propose_correction('void_deposit', id, null, 'Recalled.') from deposits where user_id = user_id('ask') and amount = 1000;
+select act_as('elin');
+select decide_deposit(deposit, 'approve') from based;
+select is(
+    (select count(*) from jsonb_array_elements(list_corrections() -> 'waiting') as w where w ->> 'refusal' =
+        'Package and cash-in were $1,000.00 and $1,000.00 when this was proposed, and are $1,000.00 and $1,033.00 now. Discard it, and propose again what is right now.'),
+    2::bigint, 'the list says what has changed since'
+);
+select raises(
+    format('select confirm_correction(%L)', w ->> 'id'), 409, 'changed_since', w ->> 'refusal', 'and it is not confirmed: ' || (w ->> 'kind')
+) from jsonb_array_elements(list_corrections() -> 'waiting') as w;
+select discard_correction((w ->> 'id')::uuid) from jsonb_array_elements(list_corrections() -> 'waiting') as w;
+select act_as_owner();
+select results_eq($$ select package_value::numeric, cash_in_amount::numeric from private.profiles where user_id = user_id('ask') $$, $$ values (1000.0, 1033.0) $$, 'nothing has changed');
+-- What is only proposed is not counted, by whatever is worked out meanwhile
+select act_as('olga');
+select propose_correction('set_package', profile_id('loke'), 1000, 'Promised.');
+select propose_correction('void_deposit', id, null, 'Recalled.') from deposits where user_id = user_id('ask') and amount = 1000;
+select act_as_owner();
+select is(private.due_package(user_id('loke')), 0::numeric, 'a package that is proposed is none');
+select set_eq(
+    $$ select transaction_type, status, rows from private.transaction_counts() where rows > 0 $$,
+    $$ select transaction_type::text, status::text, count(*) from public.transactions group by 1, 2 $$, 'a proposal reverses no journal row'
+);
 
 -- Everybody else
 select act_as('freya');

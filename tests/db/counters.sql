@@ -112,7 +112,7 @@ select results_eq($$ select * from pg_temp.stored() $$, $$ select * from pg_temp
 
 select act_as('freya');
 insert into withdrawals (user_id, amount, wallet_address)
-select auth.uid(), a.amount, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from (values (150), (120), (100)) as a (amount);
+select auth.uid(), a.amount, wallets.of('freya') from (values (150), (120), (100)) as a (amount);
 select act_as_owner();
 select is(private.counter_value('reserved'), pg_temp.pending(), 'requests reserve their sum');
 select act_as('elin');

@@ -21,7 +21,7 @@ select pays('freya', 500); select pays('ask', 500);
 create temporary table recalled as select pays('embla', 500) as id;
 select act_as('freya');
 insert into withdrawals (user_id, amount, wallet_address)
-values (auth.uid(), 300, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+values (auth.uid(), 300, wallets.of('freya')), (auth.uid(), 100, wallets.of('freya'));
 select act_as_owner();
 insert into ends values (pg_temp.day(1), private.coverage());
 -- One is approved at midnight; then Freya's bonuses are voided, and other members' are not hers.
@@ -98,7 +98,7 @@ select decide_deposit(id, 'approve') from late;
 select act_as_owner();
 set local app.demo_clock = '';
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, wallets.of('freya'));
 select act_as_owner();
 select is(
     private.deposits_since(at),
@@ -119,7 +119,7 @@ select pays('freya', 500); select pays('embla', 500);
 create temporary table recalled as select pays('ask', 500) as deposit, null::uuid as correction;
 grant all on recalled to public;
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, wallets.of('freya'));
 select act_as('olga');
 update recalled set correction = (propose_correction('void_deposit', deposit, null, 'Recalled.') #>> '{correction,id}')::uuid;
 select act_as('orm');

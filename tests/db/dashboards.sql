@@ -50,11 +50,11 @@ select pays('marta', 100);
 select pays('hugo', 100);
 select act_as('mara');
 insert into public.withdrawals (id, user_id, amount, wallet_address)
-values ('00000000-0000-4000-8000-000000000001', user_id('mara'), 150, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+values ('00000000-0000-4000-8000-000000000001', user_id('mara'), 150, wallets.of('mara'));
 select act_as('elin');
 select public.decide_withdrawal('00000000-0000-4000-8000-000000000001', 'approve');
 select act_as('mara');
-insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('mara'), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('mara'), 100, wallets.of('mara'));
 
 select is(
     public.get_member_dashboard() -> 'bonuses',
@@ -89,16 +89,16 @@ select is(
         select jsonb_agg(r - array['id', 'created_at'] order by o)
         from jsonb_array_elements(public.get_member_dashboard() -> 'pending') with ordinality as e (r, o)
     ),
-    '[{"source": "withdrawal", "amount": "100.00"}, {"source": "deposit", "amount": "1000.00"}]'::jsonb,
+    '[{"source": "withdrawal", "amount": "100.00", "rest": null}, {"source": "deposit", "amount": "1000.00", "rest": null}]'::jsonb,
     'what waits for a decision, the oldest first, and nothing that was decided'
 );
 select is(
     (public.get_member_dashboard() -> 'profile') - array['id', 'user_id', 'created_at', 'sponsor'],
     '{
         "username": "mara", "display_name": "Mara", "email": "mara@people.test", "account_status": "active", "account_verified": true,
-        "trc20_wallet_address": "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "wallet_checksum_ok": true,
+        "wallet_checksum_ok": true,
         "package_value": "500.00", "package_label": "Premium", "package_rate": "40.00", "cash_in_amount": "500.00"
-    }'::jsonb,
+    }'::jsonb || jsonb_build_object('trc20_wallet_address', wallets.of('mara')),
     'the own profile in full'
 );
 select is(public.get_member_dashboard() #>> '{profile,sponsor,username}', 'root', 'and the referrer by name');
@@ -188,11 +188,11 @@ select pays('ben', 250);
 select claims_deposit('ben', 500);
 select act_as('root');
 insert into public.withdrawals (id, user_id, amount, wallet_address)
-values ('00000000-0000-4000-8000-000000000001', user_id('root'), 150, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+values ('00000000-0000-4000-8000-000000000001', user_id('root'), 150, wallets.of('root'));
 select act_as('elin');
 select public.decide_withdrawal('00000000-0000-4000-8000-000000000001', 'approve');
 select act_as('root');
-insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('root'), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('root'), 100, wallets.of('root'));
 
 -- Root earned 25.00 + 250.00, took 150.00, asks for 100.00; 1,500.00 came in.
 select act_as('sam');

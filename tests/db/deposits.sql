@@ -63,7 +63,7 @@ select raises(deposit_sql('ask', '50', 'r', upload('ask', 'pdf')), 400, 'receipt
 select act_as('newling');
 select raises(deposit_sql('newling', '50'), 403, 'profile_incomplete', 'Please complete your profile and settings first', 'a wallet comes first');
 select throws_ok(format('insert into deposits (user_id, amount, reference_number, receipt_url, %I) values (auth.uid(), 50, %L, %L, null)', c, 'r', 'u'), '42501', null, 'a member cannot write ' || c)
-from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'kind', 'reference_key', 'voided_at', 'decision_no']) as c;
+from unnest(array['admin_notes', 'created_at', 'decided_at', 'decided_by', 'kind', 'reference_key', 'voided_at', 'decision_no', 'received_amount']) as c;
 
 -- Retries
 select act_as('ask');
@@ -74,6 +74,10 @@ select lives_ok((select deposit_sql('ask', '100', 'once', receipt, id) || ' on c
 select is((select count(*) from deposits), 1::bigint, 'make one row');
 select is((select count(*) from transactions), 1::bigint, 'and one journal row');
 select raises((select deposit_sql('ask', '250', 'once', receipt, id) || ' on conflict (id) do nothing' from retry), 409, 'duplicate_request', 'This request was already made with other values.', 'the same id with other values is rejected');
+select act_as_owner();
+insert into private.request_texts (request_id, text) values ('00000000-0000-4000-8000-000000000001', 'of a withdrawal');
+select act_as('ask');
+select raises(deposit_sql('ask', '100', 'r', upload('ask'), '00000000-0000-4000-8000-000000000001'), 409, 'duplicate_request', 'This id belongs to another request. Use a new one.', 'nor has it the id of a withdrawal');
 select raises(deposit_sql('ask', '100', 'r', (select receipt from retry)), 409, 'receipt_used', 'This receipt belongs to another deposit. Upload a new one.', 'a receipt serves one deposit');
 select throws_ok($$ update deposits set amount = 1000 $$, '42501', null, 'a member cannot change a request');
 select throws_ok($$ delete from deposits $$, '42501', null, 'or delete it');
@@ -107,7 +111,7 @@ select raises(deposit_sql('buri', '50'), 403, 'account_suspended', 'Your account
 -- References
 select act_as_owner();
 select is(private.reference_keys(r), k, 'reference: ' || r) from (values
-    ('0xABCDEF' || repeat('0', 58), array['abcdef' || repeat('0', 58)]), ('tx ' || repeat('aB', 32) || ' !', array[repeat('ab', 32)]),
+    ('0xABCDEF' || repeat('0', 58), array['abcdef' || repeat('0', 58), '0abcdef' || repeat('0', 57)]), ('tx ' || repeat('aB', 32) || ' !', array[repeat('ab', 32)]),
     ('1' || repeat('a', 64) || 'x', array['1' || repeat('a', 63), repeat('a', 64)]), (' Order-No. 77 ', array['orderno77']),
     ('ＡＢ１', array['ab1']), ('№ 5', array['no5']), (repeat('㌔', 200), array[repeat('キロ', 100)]), ('--', '{}'::text[])) as v (r, k);
 select is(cardinality(private.reference_keys(left(string_agg(md5(i::text), ''), 200))), 137, 'no reference has more keys than 200 digits have')
@@ -120,6 +124,7 @@ select raises($$ update public.deposits set admin_notes = 'x' where status = 'ap
 select raises($$ update public.deposits set voided_at = now() where status = 'approved' $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'nothing is voided without a correction');
 select raises($$ delete from public.deposits $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is deleted');
 select raises($$ truncate public.deposits cascade $$, 403, 'append_only', 'Rows of deposits are kept as they are.', 'nothing is emptied');
+select record_states();
 select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
 
 -- A file of one's own in another member's folder is no receipt of one's own
@@ -132,6 +137,12 @@ select raises(
     format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (auth.uid(), 50, %L, %L, %L)', 'folder',
         'http://localhost/storage/v1/object/public/receipts/' || user_id('ask') || '/1999999999.png', 'pending'),
     400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'a receipt lies in the own folder'
+);
+select act_as('ask');
+select raises(
+    format('insert into deposits (user_id, amount, reference_number, receipt_url, status) values (auth.uid(), 50, %L, %L, %L)', 'folder',
+        'http://localhost/storage/v1/object/public/receipts/' || user_id('ask') || '/1999999999.png', 'pending'),
+    400, 'invalid_receipt', 'Upload your receipt again: the file was not found.', 'and is one''s own there'
 );
 
 -- Behind the trigger stands a policy
@@ -276,6 +287,180 @@ select results_eq(
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
+-- The amount that arrived
+-- =====================================================================================================================
+create temporary table requests (name text primary key, id uuid);
+grant all on requests to public;
+create function actors.id_of(p_name text) returns uuid language sql stable as $$ select r.id from requests as r where r.name = p_name $$;
+create function actors.decision(p_name text, p_action text, p_received text, p_reason text default null) returns text language sql as $$
+    select format('select decide_deposit(%L, %L, %L, %L)', id_of(p_name), p_action, p_reason, p_received)
+$$;
+grant execute on all functions in schema actors to public;
+insert into requests values
+('exact', claims_deposit('freya', 500)), ('less', claims_deposit('ask', 100)), ('more', claims_deposit('embla', 250)), ('small', claims_deposit('buri', 50)),
+('plain', claims_deposit('loke', 50));
+select pays('ymir', 1000);
+insert into requests values ('twelve', claims_deposit('ymir', 12.34));
+
+select act_as('elin');
+select raises(
+    decision('less', a, v), 400, 'invalid_amount', 'Enter the amount that arrived: from $0.01 to $10,000,000.00, with at most two decimals.',
+    format('%s: nothing of %s arrives', a, v)
+) from unnest(array['approve', 'reject', 'ask_rest']) as a cross join unnest(array['0', '-5', '99.999', '10000000.01', 'NaN', 'Infinity', '1e300']) as v;
+select raises(
+    decision('less', 'reject', '60'), 400, 'invalid_input',
+    'The amount that arrived belongs to an approval. Name both amounts in the reason of a rejection.', 'a rejection has no such amount'
+);
+select raises(
+    decision('less', 'approve', v), 409, 'amount_differs',
+    format('The member claimed $100.00, and $%s arrived. An approval allows a difference of $5.00 at most. %s', v, t), 'too different: ' || v
+) from (values
+    ('94.99', 'Ask for the rest, or reject the deposit with a reason that names both amounts.'), ('105.01', 'Reject the deposit with a reason that names both amounts.')
+) as w (v, t);
+select raises(
+    decision('twelve', 'approve', v), 409, 'amount_differs', null, 'never by more than a tenth of the claim: ' || v
+) from unnest(array['11.10', '13.58']) as v;
+select act_as_owner();
+select results_eq(
+    $$ select distinct d.status::text, d.received_amount::numeric from public.deposits as d inner join requests as r on d.id = r.id $$,
+    $$ values ('pending', null::numeric) $$, 'all of them wait as before'
+);
+create temporary table credited as select user_id, cash_in_amount, package_value from private.profiles;
+select act_as('elin');
+select is(decide_deposit(id_of('exact'), 'approve', null, 500.00) #>> '{deposit,received_amount}', '500.00', 'an approval says that all arrived');
+select is(decide_deposit(id_of('less'), 'approve', null, 95) #>> '{deposit,received_amount}', '95.00', 'or a little less');
+select is(decide_deposit(id_of('more'), 'approve', null, 255) #>> '{deposit,received_amount}', '255.00', 'or more');
+select is(decide_deposit(id_of('twelve'), 'approve', null, 11.11) #>> '{deposit,received_amount}', '11.11', 'of a small claim less than a tenth');
+select is(decide_deposit(id_of('plain'), 'approve') #> '{deposit,received_amount}', 'null'::jsonb, 'or says nothing');
+select is(decide_deposit(id_of('less'), 'approve', null, 95) ->> 'already', 'true', 'the same again is the first result');
+select raises(decision('less', 'approve', v), 409, 'already_decided', 'Already approved by Elin just now.', 'another amount is another decision: ' || coalesce(v, 'none'))
+from unnest(array['96', null]) as v;
+select raises(decision('plain', 'approve', '50'), 409, 'already_decided', 'Already approved by Elin just now.', 'nor is an amount added later');
+select act_as_owner();
+select results_eq(
+    $$ select r.name, p.cash_in_amount - c.cash_in_amount, p.package_value::numeric from private.profiles as p
+        inner join credited as c on p.user_id = c.user_id inner join public.deposits as d on p.user_id = d.user_id inner join requests as r on d.id = r.id
+        where r.name <> 'small' order by r.name $$,
+    $$ values ('exact', 500.0, 500.0), ('less', 100, 100), ('more', 250, 250), ('plain', 50, 50), ('twelve', 12.34, 1000) $$, 'the claim counts, whatever arrived'
+);
+select is(
+    (select body from public.notifications where user_id = user_id(n) and kind = 'deposit_approved' order by created_at desc limit 1),
+    format('Your deposit of %s was approved and counts from now on.%s', a, t), 'the member reads what arrived where it was another amount: ' || n
+) from (values ('freya', '$500.00', ''), ('ask', '$100.00', ' $95.00 arrived.'), ('loke', '$50.00', '')) as v (n, a, t);
+select is(
+    (select payload -> 'received_amount' from private.audit_log where action = 'deposit.approved' and object_id = id_of(n)), a, 'the audit log has it: ' || n
+) from (values ('less', '"95.00"'::jsonb), ('plain', null)) as v (n, a);
+select act_as('sam');
+select is(
+    (select i ->> 'received_amount' from jsonb_array_elements(list_deposits() -> 'items') as i where i ->> 'id' = id_of('less')::text), '95.00', 'and the list'
+);
+select is(get_request_changes('deposits', array[id_of('less')]) #>> '{decided,0,received_amount}', '95.00', 'also whoever looks at it meanwhile');
+select act_as('ask');
+select is(get_transaction_history() #>> '{items,0,received_amount}', '95.00', 'and the member');
+select is((select received_amount::numeric from deposits), 95.0, 'in the row too');
+select act_as_owner();
+select raises(
+    $$ update public.deposits set received_amount = 96 where received_amount = 95 $$, 403, 'append_only', 'A deposit is decided once and never changed.', 'it is not changed'
+);
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
+-- Another tolerance
+update private.settings set value = '"0"' where key = 'deposit.tolerance';
+select act_as('elin');
+select raises(
+    decision('small', 'approve', '49.99'), 409, 'amount_differs',
+    'The member claimed $50.00, and $49.99 arrived. An approval allows a difference of $0.00 at most. Ask for the rest, or reject the deposit with a reason that names both amounts.',
+    'the operator may allow none'
+);
+select act_as_owner();
+update private.settings set value = '"10.00"' where key = 'deposit.tolerance';
+select act_as('elin');
+select raises(decision('small', 'approve', '44.99'), 409, 'amount_differs', null, 'or more, up to a tenth');
+select is(decide_deposit(id_of('small'), 'approve', null, 45) #>> '{deposit,status}', 'approved', 'which is enough here');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- Cash-in that completes a package
+-- =====================================================================================================================
+create function actors.missing(p_name text) returns text language plpgsql as $$
+declare
+    v_missing text;
+begin
+    perform act_as(p_name);
+    v_missing := get_deposit_options() #>> '{verification,missingCashIn}';
+    perform act_as_owner();
+    return v_missing;
+end
+$$;
+create function actors.kinds(p_name text) returns text language sql as $$
+    select string_agg(amount || ' ' || kind, ', ' order by amount) from public.deposits where user_id = user_id(p_name) and status = 'pending'
+$$;
+grant execute on all functions in schema actors to public;
+select is(missing('ask'), null, 'nothing is missing without a package');
+select pays('ask', 500);
+select is(missing('ask'), null, 'nor when it is paid');
+select corrects('set_package', profile_id('ask'), 1000);
+select is(missing('ask'), '500.00', 'after a correction the difference is');
+select act_as('ask');
+select is(get_deposit_options() #>> '{verification,stepMessage}', 'Complete your package deposit ($500.00/$1,000.00)', 'as the text says');
+select is(get_member_dashboard() #>> '{verification,missingCashIn}', '500.00', 'on the dashboard too');
+select act_as_owner();
+select claims_deposit('ask', a) from unnest(array[500, 100, 50, 1]) as a;
+select is(kinds('ask'), '1 cash_in, 50 cash_in, 100 cash_in, 500 cash_in', 'any amount up to it is cash-in');
+select raises(
+    'select claims_deposit(''ask'', 1000)', 400, 'downgrade', 'You can only upgrade to a higher package. Downgrades are not allowed.', 'above it the sizes are packages'
+);
+select act_as_owner();
+select claims_deposit('ask', 500.01);
+select is(kinds('ask'), '1 cash_in, 50 cash_in, 100 cash_in, 500 cash_in, 500.01 cash_in', 'and other amounts cash-in');
+select act_as('sam');
+select results_eq(
+    $$ select i ->> 'package_after', i ->> 'cash_in_after' from jsonb_array_elements(list_deposits('{"status": "pending", "search": "ask"}') -> 'items') as i
+        where i ->> 'amount' = '500.00' $$,
+    $$ values ('1000.00', '1000.00') $$, 'the list says what an approval would change'
+);
+select act_as('elin');
+select decide_deposit(id, 'approve') from deposits where user_id = user_id('ask') and amount = 500 and status = 'pending';
+select act_as_owner();
+select results_eq(
+    $$ select package_value::numeric, cash_in_amount::numeric, account_verified from private.profiles where user_id = user_id('ask') $$,
+    $$ values (1000.0, 1000.0, true) $$, 'it completes the package'
+);
+select is((select amount::numeric from public.bonuses where user_id = user_id('freya') and bonus_type = 'referral'), 50.0, 'and the referrer earns from it');
+select is(missing('ask'), null, 'nothing is missing then');
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
+
+-- What was cash-in when it was requested stays cash-in, whatever the package is when it is approved.
+select corrects('set_package', profile_id('embla'), 1000);
+create temporary table requested as select claims_deposit('embla', a) as id from unnest(array[500, 250]) as a;
+select pays('embla', 100);
+select corrects('set_package', profile_id('embla'), 50);
+grant select on requested to public;
+select act_as('elin');
+select decide_deposit(id, 'approve') from requested;
+select act_as_owner();
+select results_eq(
+    $$ select package_value::numeric, cash_in_amount::numeric from private.profiles where user_id = user_id('embla') $$, $$ values (50.0, 850.0) $$,
+    'sizes that were to complete a package make none'
+);
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
+select is_empty($$ select * from private.member_discrepancies $$, 'a rebuild finds nothing');
+select is_empty($$ select * from private.position_discrepancies $$, 'nor in the order of fundings');
+select corrects('void_deposit', (select id from requested inner join public.deposits using (id) where amount = 250));
+select results_eq(
+    $$ select package_value::numeric, cash_in_amount::numeric from private.profiles where user_id = user_id('embla') $$, $$ values (50.0, 600.0) $$,
+    'nor when the package is derived again'
+);
+select is_empty($$ select * from private.check_ledger() where rule <> 'I20' $$, 'the ledger checks pass');
+-- Less than a dollar is missing.
+select pays('freya', 50);
+select corrects('set_package', profile_id('freya'), 100);
+select pays('freya', 49.5);
+select is(missing('freya'), '1.00', 'no deposit is below a dollar');
+select claims_deposit('freya', 1);
+select is(kinds('freya'), '1 cash_in', 'so one is taken');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
 -- What the form offers
 -- =====================================================================================================================
 select join_as('rita');
@@ -375,7 +560,7 @@ select is(
 ) from spellings as a inner join spellings as b on a.name < b.name
 where private.is_readable(a.text) and private.is_readable(b.text);
 select is(claimed_by_two(a, b), 'ask; embla; approved; approved', 'two transfers: ' || left(b, 40)) from (values
-    (repeat('ab', 32), repeat('ab', 31) || 'ac'), (repeat('ab', 32), 'TXID' || repeat('ba', 31) || 'b'), (repeat('ab', 31), repeat('ab', 31) || 'a'),
+    (repeat('ab', 32), repeat('ab', 31) || 'ac'), (repeat('ab', 32), 'TXID' || repeat('ba', 31) || 'b'),
     ('Order 77', 'Order 78'), (md5('a') || md5('b'), md5('b') || md5('a'))
 ) as v (a, b);
 
@@ -416,8 +601,8 @@ select act_as('sam');
 select is((reference_flags('freya'))[1], 'This reference was approved on ' || today() || ' (freya)', 'a member''s own claim is flagged too');
 select act_as_owner();
 select is_empty($$ select * from private.check_ledger() where rule in ('I19', 'I31') $$, 'the ledger checks pass');
-select raises($$ update private.deposit_keys set key = 'x' $$, 403, 'append_only', 'Rows of deposit_keys are kept as they are.', 'keys are not changed');
-select raises($$ delete from private.deposit_keys $$, 403, 'append_only', 'Rows of deposit_keys are kept as they are.', 'or deleted');
+select raises($$ update private.transfer_keys set key = 'x' $$, 403, 'append_only', 'Rows of transfer_keys are kept as they are.', 'keys are not changed');
+select raises($$ delete from private.transfer_keys $$, 403, 'append_only', 'Rows of transfer_keys are kept as they are.', 'or deleted');
 select raises($$ update private.deposit_receipts set etag = 'x' $$, 403, 'append_only', 'Rows of deposit_receipts are kept as they are.', 'nor is the hash of a receipt');
 select raises($$ delete from private.deposit_receipts $$, 403, 'append_only', 'Rows of deposit_receipts are kept as they are.', 'and no receipt is taken from its deposit');
 select raises($$ update public.deposits set status = 'approved', decided_at = now(), decided_by = user_id('elin') where status = 'pending' $$, 409, 'reference_used', 'This reference was already approved with another deposit.', 'no way of approving leads around them');
@@ -576,12 +761,13 @@ select is(
     pg_temp.item(public.list_deposits(), 'jonas')
     - array['id', 'user_id', 'profile_id', 'created_at', 'joined_at', 'due_at', 'receipt_url', 'reference_key', 'flags'],
     '{
-        "amount": "250.00", "reference_number": "wire 42", "status": "pending", "kind": "upgrade", "admin_notes": null, "decided_at": null,
+        "amount": "250.00", "reference_number": "wire 42", "status": "pending", "kind": "upgrade", "refusal": null, "admin_notes": null, "decided_at": null,
         "decided_by": null, "decided_by_name": null, "cancelled": false, "voided_at": null, "decision_no": null, "username": "jonas", "display_name": "Jonas",
         "email": "jonas@people.test", "account_status": "active", "available_balance": "0.00", "cash_in_amount": "100.00",
-        "package_value": "100.00", "trc20_wallet_address": "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "total_deposits": "100.00",
-        "package_before": "100.00", "package_after": "250.00", "cash_in_before": "100.00", "cash_in_after": "350.00"
-    }'::jsonb,
+        "package_value": "100.00", "total_deposits": "100.00",
+        "package_before": "100.00", "package_after": "250.00", "cash_in_before": "100.00", "cash_in_after": "350.00",
+        "received_amount": null, "further_references": [], "rest": null, "tolerance": "5.00"
+    }'::jsonb || jsonb_build_object('trc20_wallet_address', wallets.of('jonas')),
     'a row carries its member and what the approval would change'
 );
 select is(

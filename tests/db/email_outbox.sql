@@ -34,17 +34,23 @@ rollback to savepoint fixture_members;
 -- What is due, and nothing else, calls for the worker
 -- =====================================================================================================================
 update private.outbox set sent_at = now() where sent_at is null;
-insert into private.outbox (template, recipient, next_attempt_at) values ('test_mail', 'later@people.test', now() + interval '1 hour');
-insert into private.outbox (template, recipient, leased_until) values ('test_mail', 'leased@people.test', now() + interval '1 hour');
+insert into private.outbox (template, recipient, next_attempt_at) values ('test_mail', 'later@people.test', clock_timestamp() + interval '59 minutes');
+insert into private.outbox (template, recipient, leased_until) values ('test_mail', 'leased@people.test', clock_timestamp() + interval '1 minute');
 insert into private.outbox (template, recipient, failed_at) values ('test_mail', 'given-up@people.test', now());
 set local role worker;
 select ok(not jobs.is_mail_due(), 'what is sent, leased, given up or for later is not due');
 reset role;
 update private.outbox set leased_until = clock_timestamp() - interval '1 second' where recipient = 'leased@people.test';
 select ok(jobs.is_mail_due(), 'a lease that ended is');
+update private.outbox set leased_until = clock_timestamp() + interval '3 minutes' where recipient = 'leased@people.test';
+select ok(jobs.is_mail_due(), 'as is one from before the clock was set back');
+select isnt_empty($$ select from jobs.lease_mail(5) where recipient = 'leased@people.test' $$, 'which the worker gets');
 update private.outbox set sent_at = now() where recipient = 'leased@people.test';
 update private.outbox set next_attempt_at = clock_timestamp() where recipient = 'later@people.test';
 select ok(jobs.is_mail_due(), 'and what was for later, when its time has come');
+update private.outbox set next_attempt_at = clock_timestamp() + interval '1 day' where recipient = 'later@people.test';
+select ok(jobs.is_mail_due(), 'or what was scheduled while the clock was a day ahead');
+select isnt_empty($$ select from jobs.lease_mail(5) where recipient = 'later@people.test' $$, 'which the worker gets too');
 rollback to savepoint fixture_members;
 
 select is_empty(

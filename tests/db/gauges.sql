@@ -69,7 +69,7 @@ alter table public.deposits disable trigger user;
 alter table public.withdrawals disable trigger user;
 insert into public.deposits (user_id, amount, kind, reference_number, reference_key, receipt_url, created_at)
 select user_id('freya'), 50, 'cash_in', 'r' || h, 'r' || h, 'x', clock_timestamp() - make_interval(hours => h) from unnest(array[1, 3]) as h;
-insert into public.withdrawals (user_id, amount, wallet_address, created_at) values (user_id('freya'), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', clock_timestamp() - interval '2 hours');
+insert into public.withdrawals (user_id, amount, wallet_address, created_at) values (user_id('freya'), 100, wallets.of('freya'), clock_timestamp() - interval '2 hours');
 select is(gauge('harborline_pending_requests', '{"kind": "deposit"}'), 2::double precision, 'two deposits wait');
 select ok(gauge('harborline_oldest_pending_seconds', '{"kind": "deposit"}') between 10800 and 10860, 'the older one for three hours');
 select is(gauge('harborline_pending_requests', '{"kind": "withdrawal"}'), 1::double precision, 'a withdrawal waits');

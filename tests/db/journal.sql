@@ -24,6 +24,7 @@ select is_empty($$ select 1 from transactions $$, 'a stranger sees none');
 select act_as_owner();
 select raises($$ update public.transactions set amount = amount + 1 $$, 403, 'append_only', 'The journal is kept as it is.', 'an amount never changes');
 select raises($$ update public.transactions set status = 'failed' where status = 'completed' $$, 403, 'append_only', 'The journal is kept as it is.', 'a status moves once');
+select raises($$ update public.transactions set balance_after = 1 where status = 'completed' $$, 403, 'append_only', 'The journal is kept as it is.', 'nor a balance');
 select raises($$ delete from public.transactions $$, 403, 'append_only', 'Rows of transactions are kept as they are.', 'no row is deleted');
 select raises($$ truncate public.transactions $$, 403, 'append_only', 'Rows of transactions are kept as they are.', 'the journal is not emptied');
 select throws_ok($$ insert into public.transactions (user_id, amount, transaction_type, status, reference_id)
@@ -46,7 +47,7 @@ select pays('ann', 250);
 select pays('ben', 100);
 select act_as('rita');
 insert into public.withdrawals (user_id, amount, wallet_address)
-values (user_id('rita'), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+values (user_id('rita'), 100, wallets.of('rita'));
 
 create function pg_temp.items(p_history jsonb) returns setof text language sql as $$
     select concat_ws(' ', i ->> 'transaction_type', i ->> 'amount', i ->> 'status', i ->> 'counterparty')
@@ -61,17 +62,17 @@ select set_eq(
         'referral bonus 12.50 completed ann',
         'referral bonus 5.00 completed ben',
         'pairing bonus 140.00 completed ben',
-        'withdrawal -100.00 pending T9yD14...uWwb'
+        'withdrawal -100.00 pending ' || left(wallets.of('rita'), 6) || '...' || right(wallets.of('rita'), 4)
     ],
     'deposits, withdrawals (negative) and bonuses stand in one list, each once'
 );
 select is(
-    (select i - array['id', 'user_id', 'created_at', 'balance_after'] from jsonb_array_elements(public.get_transaction_history('pairing bonus') -> 'items') as i),
+    (select i - array['id', 'user_id', 'created_at', 'effective_at', 'balance_after'] from jsonb_array_elements(public.get_transaction_history('pairing bonus') -> 'items') as i),
     '{
         "amount": "140.00", "transaction_type": "pairing bonus", "status": "completed", "source": "bonus", "counterparty": "ben",
         "pair_number": 1, "pair_names": ["ann", "ben"], "rate": "40.00", "volume": "350.00", "bonus_amount": "140.00", "reentry": "14.00", "reference": null,
         "wallet_address": null, "admin_notes": null, "decided_at": null, "payout_reference": null, "can_cancel": false,
-        "cancelled": false, "in_balance": true
+        "cancelled": false, "in_balance": true, "received_amount": null, "rest": null, "further_references": null
     }'::jsonb,
     'a bonus says where it comes from'
 );
@@ -95,6 +96,9 @@ select is(
             null, null, (now() at time zone 'UTC')::date, (now() at time zone 'UTC')::date
         ) -> 'items'
     ), 5, 'both days are inclusive'
+);
+select is(
+    public.get_transaction_history(null, null, null, (now() at time zone 'UTC')::date - 1) -> 'items', '[]'::jsonb, 'and nothing later is shown'
 );
 
 -- Page by page, nothing twice and nothing left out.
@@ -138,7 +142,7 @@ select act_as('rita');
 select set_eq(
     $$ select pg_temp.items(public.get_transaction_history()) $$,
     array[
-        'deposit 500.00 approved', 'referral bonus 12.50 completed ann', 'withdrawal -100.00 pending T9yD14...uWwb',
+        'deposit 500.00 approved', 'referral bonus 12.50 completed ann', 'withdrawal -100.00 pending ' || left(wallets.of('rita'), 6) || '...' || right(wallets.of('rita'), 4),
         'referral bonus 5.00 completed ben', 'pairing bonus 140.00 completed ben',
         'referral bonus -5.00 completed ben', 'pairing bonus -140.00 completed ben'
     ],
@@ -201,7 +205,7 @@ declare
 begin
     perform act_as(p_name);
     insert into public.withdrawals (id, user_id, amount, wallet_address)
-    values (v_id, user_id(p_name), p_amount, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+    values (v_id, user_id(p_name), p_amount, wallets.of(p_name));
     perform act_as('elin');
     if p_action in ('approve', 'reject') then
         perform public.decide_withdrawal(v_id, p_action, 'No');
@@ -298,6 +302,15 @@ select is(
 select is(
     (select sum((h.item ->> 'amount')::numeric) from pg_temp.shown('rita') as h where (h.item ->> 'in_balance')::boolean),
     (select t.bonus_amount - t.withdrawn_amount from private.totals as t where t.user_id = user_id('rita')), 'they add up to the balance of now'
+);
+select is_empty(
+    $$ select c.item from (
+           select h.item, (h.item ->> 'balance_after')::numeric as balance,
+               lead((h.item ->> 'balance_after')::numeric, 1, 0) over (order by h.place)
+                   + case when (h.item ->> 'in_balance')::boolean then (h.item ->> 'amount')::numeric else 0 end as due
+           from rows from (pg_temp.shown('rita')) with ordinality as h (at, item, place)
+       ) as c where c.balance <> c.due $$,
+    'each balance is the one of the row below and the own amount, by eye'
 );
 select ok(
     (select min((h.item ->> 'balance_after')::numeric) < 0 from pg_temp.shown('rita') as h),
@@ -427,7 +440,7 @@ select results_eq(
 );
 select results_eq(
     $$ select h.item ->> 'balance_after' from pg_temp.shown('cleo', 'bonus') as h order by h.at $$,
-    $$ values ('2.50'), ('7.50') $$, 'and so does the history, day by day'
+    $$ values ('7.50'), ('5.00') $$, 'the history says what the balance was when each was decided'
 );
 rollback to savepoint fixture_members;
 
@@ -487,6 +500,7 @@ select is(
     public.list_transactions('{"type": "deposit", "status": "pending"}') #>> '{items,0,amount}', '40.00', 'filtered by type and status'
 );
 select is(public.list_transactions('{"type": "deposit", "status": "pending"}') ->> 'total', '1', 'with their total');
+select is(public.list_transactions('{"type": "deposit"}') ->> 'total', (select count(*)::text from transactions where transaction_type = 'deposit'), 'of one type too');
 select is(
     (select count(*) from jsonb_array_elements(public.list_transactions('{"search": "ann"}') -> 'items')), 3::bigint,
     'searched by member: two deposits and the correction'

@@ -36,7 +36,7 @@ select is((select closed_at from private.profiles where user_id = user_id('ask')
 select pays('freya', 1000);
 select pays('ask', 1000), pays('embla', 1000);
 select act_as('freya');
-insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('freya'), 150, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('freya'), 150, wallets.of('freya'));
 select act_as_owner();
 create temporary table asked as select claims_deposit('freya', 75.50) as deposit;
 select act_at_edge_as('freya');
@@ -100,6 +100,11 @@ select is(
     (select a.payload -> 'money_left' ->> 'pending_withdrawals' from private.audit_log as a where a.action = 'member.closed' and a.object_id = profile_id('freya')),
     '150.00', 'and so says its own record'
 );
+select is(
+    (select array_agg(distinct a.actor) from private.audit_log as a where a.action in ('member.closed', 'deposit.cancelled', 'withdrawal.cancelled')),
+    array['admin:' || user_id('olga')], 'Olga closed it and took back what waited, and no record says that Freya did'
+);
+select is_empty($$ select * from private.check_ledger() where rule in ('I45', 'I46') $$, 'which the ledger checks know');
 select results_eq(
     $$ select o.recipient, o.data ->> 'body' from private.outbox as o where o.template = 'account_closed' $$,
     $$ values ('freya@people.test', 'You can no longer sign in. Pending requests were cancelled. If this was not you, contact support.') $$,
@@ -165,7 +170,7 @@ rollback to savepoint fixture_members;
 -- Something in every list
 select pays('freya', 1000), pays('ask', 1000), pays('embla', 1000);
 select act_as('freya');
-insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('freya'), 150, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('freya'), 150, wallets.of('freya'));
 insert into public.lesson_progress (user_id, lesson_id) values (user_id('freya'), 'pairs');
 select set_mail_choice('bots', false), set_mail_choice('earnings', true);
 select act_at_edge_as('freya');
@@ -185,7 +190,7 @@ select results_eq(
 select is(
     (select item - array['id', 'user_id', 'created_at', 'email_confirmed_at', 'hold_until', 'hold_reason'] from data where list = 'profile'),
     jsonb_build_object(
-        'username', 'freya', 'display_name', 'Freya', 'email', 'freya@people.test', 'trc20_wallet_address', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb',
+        'username', 'freya', 'display_name', 'Freya', 'email', 'freya@people.test', 'trc20_wallet_address', wallets.of('freya'),
         'account_status', 'active', 'account_verified', true, 'package_value', '1000.00', 'cash_in_amount', '1000.00', 'bonus_amount', '1100.00',
         'reentry_amount', '110.00', 'withdrawn_amount', '0.00', 'reserved_amount', '150.00', 'available_balance', '1100.00', 'sponsor_username', 'ymir',
         'sponsor_display_name', 'Ymir', 'last_sign_in_at', null, 'closed_at', null,
@@ -206,7 +211,7 @@ select is(
 );
 select is(
     (select item - array['id', 'created_at'] from data where list = 'withdrawals'),
-    '{"amount": "150.00", "wallet_address": "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "status": "pending", "admin_notes": null, "payout_reference": null, "decided_at": null, "payout_at": null, "voided_at": null}',
+    jsonb_build_object('wallet_address', wallets.of('freya')) || '{"amount": "150.00", "status": "pending", "admin_notes": null, "payout_reference": null, "decided_at": null, "payout_at": null, "voided_at": null}',
     'the withdrawal'
 );
 select is((select item ->> 'name' from data where list = 'receipts'), (select item ->> 'receipt_name' from data where list = 'deposits'), 'the receipt by its name');

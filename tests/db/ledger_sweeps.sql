@@ -142,8 +142,8 @@ declare
     v_round jsonb;
     v_again jsonb;
     v_plant record;
-    v_standing text[] := array['I25', 'I40', 'I49'];
-    v_others text[] := array(select t.rule from private.rule_texts() as t where t.rule not in ('I25', 'I40', 'I49'));
+    v_standing text[] := array['I25', 'I40', 'I49', 'I52'];
+    v_others text[] := array(select t.rule from private.rule_texts() as t where t.rule not in ('I25', 'I40', 'I49', 'I52'));
     v_is_new boolean := exists (select 1 from plants where batch = p_batch and kind = 'entries');
 begin
     begin
@@ -260,7 +260,7 @@ select is((select (members, entries)::text from private.slice_size()), (select f
 -- =====================================================================================================================
 select pays('freya', 500), pays('ask', 500), pays('embla', 500);
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, wallets.of('freya')), (auth.uid(), 100, wallets.of('freya'));
 select act_as('elin');
 select decide_withdrawal(id, 'approve', null, 'paid') from withdrawals where user_id = user_id('freya') and amount = 200;
 select act_as_owner();
@@ -296,11 +296,11 @@ insert into plants (batch, rule, kind, names, corruption, description) values
 (1, 'I17', 'members', '{ask}', without('alter table public.deposits drop constraint pending_is_undecided', $$ update public.deposits set decided_at = null where user_id = user_id('ask') $$), 'a decision without a time'),
 (1, 'I17', 'members', '{freya}', $$ update public.withdrawals set status = 'rejected', admin_notes = 'x', decided_at = now() where amount = 100 $$, 'a decision without a decider'),
 (1, 'I18', 'members', '{embla}', without('drop index private.profiles_username_key', $$ update private.profiles set username = 'ASK' where user_id = user_id('embla') $$), 'one name twice'),
-(1, 'I19', 'members', '{ask}', $$ insert into private.deposit_keys (deposit_id, key) select id, 'same' from public.deposits where user_id in (user_id('ask'), user_id('embla')) $$, 'one transfer approved twice'),
+(1, 'I19', 'members', '{ask}', $$ insert into private.transfer_keys (request_id, key, kind, is_payout) select id, 'same', 'text', false from public.deposits where user_id in (user_id('ask'), user_id('embla')) $$, 'one transfer approved twice'),
 (1, 'I20', 'members', '{ask}', $$ delete from storage.objects where owner_id = user_id('ask')::text $$, 'a receipt that is not there'),
 (1, 'I23', 'members', '{buri}', $$ update private.positions set child_no = 7 where user_id = user_id('buri') $$, 'a gap among the children'),
 (1, 'I24', 'members', '{freya}', without('drop index public.bot_subscriptions_running_key', $$ insert into public.bot_subscriptions (user_id, bot_name, mt5_server, mt5_login) values (user_id('freya'), 'Scout', 's', 'l') $$), 'one bot twice'),
-(2, 'I31', 'members', '{ask}', $$ delete from private.deposit_keys where deposit_id = (select id from public.deposits where user_id = user_id('ask')) $$, 'a deposit that no other is compared with'),
+(2, 'I31', 'members', '{ask}', $$ delete from private.transfer_keys where request_id = (select id from public.deposits where user_id = user_id('ask')) $$, 'a deposit that no other is compared with'),
 (1, 'I34', 'members', '{ask}', $$ update private.positions set paid_order = paid_order + 1000 where user_id = user_id('ask') $$, 'a member funded later than by any deposit'),
 (1, 'I34', 'members', '{buri}', $$ update private.positions set paid_order = 1000 where user_id = user_id('buri') $$, 'a corrected member funded by nothing'),
 (1, 'I37', 'members', '{freya}', $$ update private.totals set referral_count = referral_count + 1 where user_id = user_id('freya') $$, 'a count of no bonus'),
@@ -322,11 +322,13 @@ insert into plants (batch, rule, kind, names, corruption, description) values
 (3, 'I36', 'members', '{freya}', $$ update public.bonuses set created_at = created_at - interval '1 microsecond' where bonus_type = 'pairing' $$, 'a bonus from before its journal row'),
 (3, 'I36', 'members', '{freya}', $$ update public.withdrawals set created_at = created_at - interval '1 hour' $$, 'a withdrawal of another time than in the journal'),
 (3, 'I42', 'members', '{ymir}', $$ update public.transactions set created_at = '1999-12-31' where user_id = user_id('ymir') $$, 'a bonus of another century'),
+(3, 'I53', 'members', '{ymir}', $$ update public.transactions set balance_after = 7 where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a balance that follows from nothing'),
 (4, 'I11', 'members', '{freya}', $$ update public.bonuses set volume = volume * 2, amount = amount * 2 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus that the tree does not explain'),
 (4, 'I12', 'members', '{ymir}', without('alter table public.bonuses drop constraint no_bonus_from_oneself', $$ update public.bonuses set source_user_id = user_id where user_id = user_id('ymir') $$), 'a bonus from oneself'),
 (4, 'I16', 'members', '{ymir}', $$ update public.bonuses set volume = 0, amount = 0 where user_id = user_id('ymir') and bonus_type = 'override' $$, 'a bonus of nothing without a correction'),
 (4, 'I36', 'members', '{ask}', $$ update public.transactions set created_at = created_at + interval '1 hour' where transaction_type = 'deposit' and user_id = user_id('ask') $$, 'a deposit of another time in the journal'),
 (5, 'I11', 'members', '{ask}', $$ delete from public.bonuses where bonus_type = 'pairing' $$, 'a pair that was never written, where one of its members paid'),
+(5, 'I50', 'members', '{ymir}', $$ update public.transactions set decision_no = decision_no + 1000 where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'a number that is yet to be given'),
 (6, 'I41', 'members', '{embla}', $$ update private.positions set child_no = 9 where no = position_no('ask'); update private.positions set child_no = 1 where no = position_no('embla'); update private.positions set child_no = 2 where no = position_no('ask') $$, 'direct referrals who changed places, where one of them joined'),
 (7, 'I28', 'networks', '{freya,ymir}', $$ update private.earning_days set pairing = pairing + 1 where no = position_no('freya') $$, 'earnings on a day that the journal does not have'),
 (7, 'I29', 'networks', '{freya,ymir}', $$ update private.networks set members = members + 1 where no = position_no('freya') $$, 'a network with a member too many'),
@@ -340,6 +342,8 @@ insert into plants (batch, rule, kind, names, corruption, description) values
 (9, 'I25', 'members', '{freya}', $$ update public.admin_sessions set expires_at = now() + interval '9 hours' where admin_id = user_id('sam') $$, 'a session beyond its limit'),
 (9, 'I40', 'members', '{freya}', $$ update private.packages set pairing_percent = 41 where value = 500 $$, 'another plan'),
 (9, 'I49', 'members', '{freya}', $$ update private.admin_users set role = 'super_admin' where id = user_id('elin') $$, 'a role that nobody gave'),
+(9, 'I52', 'members', '{freya}', $$ update private.settings set value = '"x"' where key = 'product.name' $$, 'a name that nobody entered'),
+(10, 'I51', 'members', '{freya}', $$ update private.profiles set trc20_wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' where user_id = user_id('freya') $$, 'a wallet that nobody named'),
 (10, 'I29', 'members', '{ymir}', $$ update private.networks set override = override + 0.01 where no = position_no('ymir') $$, 'a network''s bonuses'),
 (11, 'I46', 'members', '{freya}', $$ update public.withdrawals set wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' where status = 'approved' $$, 'another address of an approved withdrawal');
 -- Of each kind of entry one that is not there, and one of nothing.
@@ -396,7 +400,7 @@ rollback to savepoint fixture_members;
 select limit_members(0), slice(0, 0);
 select pays('freya', 500), pays('ask', 500), pays('embla', 500);
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 200, wallets.of('freya'));
 select act_as('elin');
 select decide_withdrawal(id, 'approve') from withdrawals;
 select act_as_owner();
@@ -434,7 +438,7 @@ select is(changed(), 'ask embla freya ymir', 'of networks, these and those above
 select pays('freya', 500);
 select changed();
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 150, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'), (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 150, wallets.of('freya')), (auth.uid(), 100, wallets.of('freya'));
 select act_as_owner();
 select is(changed(), 'freya', 'who asks for a withdrawal');
 select act_as('elin');

@@ -31,7 +31,7 @@ select act_as_owner();
 select is_empty(format('select 1 from auth.sessions where user_id = %L', user_id('freya')), 'the sign-ins of who is suspended end');
 select is((select body from public.notifications where kind = 'account_suspended' and user_id = user_id('freya')), 'Shared password', 'the member reads why');
 select is(
-    (select payload - 'reason' from private.audit_log where action = 'member.updated' order by id desc limit 1),
+    (select payload - array['reason', 'state'] from private.audit_log where action = 'member.updated' order by id desc limit 1),
     '{"status_before": "active", "status_after": "suspended", "actor_role": "support_admin"}'::jsonb, 'the audit row names both'
 );
 select is((select account_status from private.profiles where id = profile_id('ask')), 'active', 'what was rejected changed nothing');
@@ -135,5 +135,65 @@ select is(
 select act_as('ann');
 select throws_ok($$ select public.list_members() $$, '42501', null, 'a member cannot list members');
 select throws_ok($$ select public.get_member(actors.profile_id('ann')) $$, '42501', null, 'nor read a file about anybody');
+
+-- =====================================================================================================================
+-- What was written past the product is set back to what the audit log says
+-- =====================================================================================================================
+rollback to savepoint start;
+select fixture_members();
+select administrator('orm', 'super_admin');
+create function pg_temp.restored() returns text language sql as $$
+    select concat_ws(' ', p.trc20_wallet_address, p.email, p.account_status, p.hold_until, p.hold_reason) from private.profiles as p where p.user_id = user_id('freya')
+$$;
+create temporary table right_state as select pg_temp.restored() as text;
+create function pg_temp.restores(p_change text, p_description text) returns setof text language plpgsql as $$
+begin
+    execute p_change;
+    return next is((select string_agg(v.rule, ' ') from private.check_ledger() as v), 'I51', p_description || ' is found');
+    perform act_as('olga');
+    return next is(restore_member(profile_id('freya'), 'Written past the product') ->> 'success', 'true', 'a super admin sets it back');
+    perform act_as_owner();
+    return next is(pg_temp.restored(), (select r.text from right_state as r), 'to what it was');
+    return next is_empty('select * from private.check_ledger()', 'and the ledger checks pass');
+end
+$$;
+select pg_temp.restores($$ update private.profiles set trc20_wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' where user_id = user_id('freya') $$, 'another wallet');
+select pg_temp.restores($$ update private.profiles set email = 'x@people.test' where user_id = user_id('freya') $$, 'another email');
+select pg_temp.restores($$ update private.profiles set account_status = 'suspended' where user_id = user_id('freya') $$, 'another status');
+select pg_temp.restores($$ update private.profiles set hold_until = now(), hold_reason = 'email' where user_id = user_id('freya') $$, 'a hold');
+select audited('member.restored', 'the way back');
+set local session_replication_role = replica;
+update private.profiles set revision = 0 where user_id = user_id('freya');
+set local session_replication_role = origin;
+select pg_temp.restores('select 1', 'a count that was set back');
+savepoint lost;
+set local session_replication_role = replica;
+update auth.users set email = 'x@people.test' where id = user_id('freya');
+update private.profiles set email = 'x@people.test' where user_id = user_id('freya');
+set local session_replication_role = origin;
+select act_as('olga');
+select raises(
+    format($$ select restore_member(%L, 'x') $$, profile_id('freya')), 409, 'email_unknown',
+    'Neither the profile nor the account to sign in with has the email that the audit log says. Ask the member which one it was and change the account''s email to it first.',
+    'an address that stands nowhere any more is not made up'
+);
+select act_as_owner();
+update auth.users set email = 'freya@people.test' where id = user_id('freya');
+select is_empty('select * from private.check_ledger()', 'the account''s own change of it is the way back');
+rollback to savepoint lost;
+select act_as('sam');
+select raises(format($$ select restore_member(%L, 'x') $$, profile_id('freya')), 403, 'forbidden', 'A support admin cannot do this.', 'support restores nobody');
+select act_as('olga');
+select raises(format($$ select restore_member(%L, ' ') $$, profile_id('freya')), 400, 'invalid_reason', 'Give a reason of at most 1,000 characters.', 'not without a reason');
+select raises($$ select restore_member(gen_random_uuid(), 'x') $$, 404, 'not_found', 'The audit log says nothing of such a member.', 'nor an unknown member');
+select act_as_owner();
+update private.admin_session_activity set started_at = now() - interval '11 minutes' where session_token in (select session_token from public.admin_sessions where admin_id = user_id('olga'));
+select act_as('olga');
+select raises(
+    format($$ select restore_member(%L, 'x') $$, profile_id('freya')), 403, 'reauthentication_needed',
+    'Sign in again to restore what the audit log says of a member: your last sign-in is more than ten minutes old.', 'nor with an old sign-in'
+);
+select act_as_owner();
+select is(pg_temp.restored(), (select r.text from right_state as r), 'what was rejected changed nothing');
 select * from finish();
 rollback;

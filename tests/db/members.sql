@@ -189,7 +189,7 @@ select raises(names(text), 400, 'invalid_display_name', 'A name has at most 80 c
 select act_as_owner();
 select results_eq(
     $$ select display_name, trc20_wallet_address from private.profiles where user_id = user_id('freya') $$,
-    $$ values ('Freya', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb') $$, 'name and wallet are what they were'
+    $$ values ('Freya', wallets.of('freya')) $$, 'name and wallet are what they were'
 );
 
 -- Names of the world stay possible, with the accents and joiners that they are written with.
@@ -206,7 +206,7 @@ select pays('freya', 500);
 select pays('ask', 500);
 select pays('embla', 500);
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, wallets.of('freya'));
 select claims_deposit('freya', 1000);
 select act_as_owner();
 insert into public.bot_subscriptions (id, user_id, bot_name, mt5_server, mt5_login, mt5_password_length) values ('00000000-0000-4000-8000-00000000b07a', user_id('freya'), 'Scout', 's', 'l', 8);
@@ -308,5 +308,17 @@ select is(
     pg_stat_get_xact_tuples_updated('private.totals'::regclass) - u.rows,
     'sums change in place: no index holds what changes in them'
 ) from updated as u;
+
+-- Direct referrals are numbered in the order of joining, also when the clock is set back between two
+select act_as_owner();
+set local app.demo_clock = '2099-01-01 12:00+00';
+select join_as('elder', 'freya');
+set local app.demo_clock = '2099-01-01 11:00+00';
+select join_as('younger', 'freya');
+set local app.demo_clock = '';
+select is(
+    (select created_at from private.profiles where user_id = user_id('younger')), '2099-01-01 12:00:00.000001+00'::timestamptz,
+    'who joins later is younger'
+);
 select * from finish();
 rollback;

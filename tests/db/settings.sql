@@ -22,6 +22,10 @@ select set_config('app.demo_clock', '', true);
 select raises(format('update private.settings set value = %L where key = %L', v, k), 400, 'invalid_setting', t, k || ' cannot be ' || v)
 from (values ('review.due_hours', '"48"', 'review.due_hours must be of type integer.'), ('review.due_hours', '0', 'review.due_hours must be from 1 to 720.'),
     ('review.due_hours', '721', 'review.due_hours must be from 1 to 720.'), ('demo', '"yes"', 'demo must be of type boolean.'),
+    ('deposit.tolerance', '5', 'deposit.tolerance must be an amount with at most two decimals, such as "5.00".'),
+    ('deposit.tolerance', '"5.001"', 'deposit.tolerance must be an amount with at most two decimals, such as "5.00".'),
+    ('deposit.tolerance', '"-1"', 'deposit.tolerance must be an amount with at most two decimals, such as "5.00".'),
+    ('deposit.tolerance', '"10.01"', 'deposit.tolerance must be from 0 to 10.'),
     ('product.name', '""', 'product.name must be from 1 to 60.'), ('operator.countries', '"DE"', 'operator.countries must be of type list.'),
     ('deposit.address', '"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwc"', 'This is not a TRC20 address. Check it character by character.')) as w (k, v, t);
 select lives_ok($$ update private.settings set value = '24' where key = 'review.due_hours' $$, 'a setting within its limits is taken');
@@ -61,6 +65,17 @@ select raises($$ select change_setting('review.due_hours', '24') $$, 403, 'forbi
 
 select act_as('olga');
 select is(change_setting('review.due_hours', '24') #>> '{setting,value}', '24', 'Olga sets a value');
+select act_as_owner();
+select is_empty($$ select * from private.setting_discrepancies where key = 'review.due_hours' $$, 'the audit log says so');
+set local session_replication_role = replica;
+update private.settings set revision = 0 where key = 'review.due_hours';
+set local session_replication_role = origin;
+select isnt_empty($$ select * from private.setting_discrepancies where key = 'review.due_hours' $$, 'not what happened past it');
+select act_as('olga');
+select change_setting('review.due_hours', '24');
+select act_as_owner();
+select is_empty($$ select * from private.setting_discrepancies where key = 'review.due_hours' $$, 'until the same value is entered again');
+select act_as('olga');
 select raises($$ select change_setting('review.due_hours', '"soon"') $$, 400, 'invalid_setting', 'review.due_hours must be of type integer.', 'of its type');
 select raises($$ select change_setting('review.due_hours', '0') $$, 400, 'invalid_setting', 'review.due_hours must be from 1 to 720.', 'within its limits');
 select raises($$ select change_setting('no.such', '1') $$, 404, 'not_found', 'There is no such setting.', 'if it exists');
@@ -135,8 +150,14 @@ select jobs.report_installation('https://example.org', 'mail.example.org:587');
 update private.outbox set sent_at = now() where template = 'test_mail';
 select jobs.check_backups(jsonb_build_object('at', now(), 'database_at', now(), 'files_at', now(), 'proven_at', now()));
 update private.admin_users set totp_key_id = 'k', totp_secret = '\x00', totp_confirmed_at = now() where role <> 'support_admin';
+create function actors.said_settings() returns text language sql security definer as $$
+    select string_agg(s.key, ' ' order by s.key) from private.settings as s
+    where s.key in ('demo', 'mail.ready', 'mail.server', 'site.url') and not exists (select 1 from private.setting_discrepancies as d where d.key = s.key)
+$$;
+grant execute on function actors.said_settings() to public;
 select act_as('olga');
 select lives_ok($$ select confirm_test_mail() $$, 'the mail arrived');
+select is(said_settings(), 'demo mail.ready mail.server site.url', 'the audit log says where mail is sent, and that it arrives');
 select is(
     (select jsonb_agg(i ->> 'item') from jsonb_array_elements(get_readiness() -> 'items') as i where not (i ->> 'ok')::boolean),
     (select case when (select count(*) from deposits) + (select count(*) from withdrawals) > 0 then '["no_money"]'::jsonb end), 'nothing of what can be set is missing'
@@ -205,7 +226,9 @@ alter table public.transactions disable trigger user;
 delete from public.withdrawals;
 delete from public.deposits;
 select act_as('olga');
+select is(said_settings(), 'demo mail.ready mail.server site.url', 'whatever was reported and confirmed, the audit log says so');
 select lives_ok($$ select leave_demo() $$, 'demo mode ends');
+select is(said_settings(), 'demo mail.ready mail.server site.url', 'the end of demo mode too');
 select raises($$ select leave_demo() $$, 409, 'demo_is_over', 'Demo mode has ended already.', 'once');
 select act_as_owner();
 select raises($$ update private.settings set value = 'true' where key = 'demo' $$, 409, 'demo_is_over', 'Demo mode cannot be switched back on.', 'and for good');
@@ -254,7 +277,7 @@ select raises(
     format('select change_setting(%L, %L)', k, v), 403, 'reauthentication_needed',
     'Sign in again to change ' || k || ': your last sign-in is more than ten minutes old.', 'a token alone does not change ' || k
 ) from (values
-    ('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"'), ('alarm.webhook_url', 'null'),
+    ('deposit.tolerance', '"10"'), ('deposit.address', '"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"'), ('alarm.webhook_url', 'null'),
     ('explorer.url', 'null'), ('support.email', '"help@example.com"'), ('support.url', 'null')
 ) as t (k, v);
 select lives_ok($$ select change_setting('wallet.strict', 'true') $$, 'it changes what decides nothing about where money goes');

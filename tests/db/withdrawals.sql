@@ -15,7 +15,7 @@ select pays('freya', 500);
 select pays('ask', 500);
 select pays('embla', 500);
 
-create function actors.withdrawal_sql(p_name text, p_amount text, p_wallet text default 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', p_id uuid default gen_random_uuid())
+create function actors.withdrawal_sql(p_name text, p_amount text, p_wallet text default wallets.of('freya'), p_id uuid default gen_random_uuid())
 returns text language sql as $$
     select format(
         'insert into public.withdrawals (id, user_id, amount, wallet_address, status) values (%L, %L, %L, %L, ''pending'')', p_id, user_id(p_name), p_amount, p_wallet
@@ -35,7 +35,7 @@ select raises(withdrawal_sql('ask', '100'), 403, 'not_yours', 'You can only make
 select raises(replace(withdrawal_sql('freya', '100'), '''pending'')', '''approved'')'), 403, 'forbidden', 'A new request is pending until an administrator decides it.', 'an administrator cannot approve an own withdrawal');
 select lives_ok(withdrawal_sql('freya', '300'), 'within the balance');
 select raises(withdrawal_sql('freya', '200'), 400, 'insufficient_balance', 'Insufficient balance. Available: $150.00', 'pending requests are counted');
-select raises(withdrawal_sql('freya', '100') || format(', (%L, %L, 100, %L, ''pending'')', gen_random_uuid(), user_id('freya'), 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb'),
+select raises(withdrawal_sql('freya', '100') || format(', (%L, %L, 100, %L, ''pending'')', gen_random_uuid(), user_id('freya'), wallets.of('freya')),
     400, 'insufficient_balance', 'Insufficient balance. Available: $50.00', 'an array is counted row by row, and rejected as a whole');
 select is((select count(*) from withdrawals), 1::bigint, 'nothing of it is left');
 select is((select amount from transactions where transaction_type = 'withdrawal')::numeric, -300.00, 'a request is in the journal, negative');
@@ -43,10 +43,11 @@ select is((select amount from transactions where transaction_type = 'withdrawal'
 -- Retries
 create temporary table retry as select gen_random_uuid() as id;
 grant select on retry to public;
-select lives_ok((select withdrawal_sql('freya', '100', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', id) || ' on conflict (id) do nothing' from retry), 'a request');
-select lives_ok((select withdrawal_sql('freya', '100', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', id) || ' on conflict (id) do nothing' from retry), 'and its retry are not rejected');
+select lives_ok((select withdrawal_sql('freya', '100', wallets.of('freya'), id) || ' on conflict (id) do nothing' from retry), 'a request');
+select lives_ok((select withdrawal_sql('freya', '100', wallets.of('freya'), id) || ' on conflict (id) do nothing' from retry), 'and its retry are not rejected');
 select is((select count(*) from withdrawals), 2::bigint, 'and make one row');
-select raises((select withdrawal_sql('freya', '110', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', id) from retry), 409, 'duplicate_request', 'This request was already made with other values.', 'the same id with other values');
+select raises((select withdrawal_sql('freya', '110', wallets.of('freya'), id) from retry), 409, 'duplicate_request', 'This request was already made with other values.', 'the same id with other values');
+select raises(withdrawal_sql('freya', '100', wallets.of('freya'), (select id from deposits limit 1)), 409, 'duplicate_request', 'This id belongs to another request. Use a new one.', 'or that of a deposit');
 select throws_ok($$ update withdrawals set wallet_address = 'x' $$, '42501', null, 'a member changes nothing');
 select throws_ok($$ delete from withdrawals $$, '42501', null, 'and deletes nothing');
 select throws_ok(format('insert into withdrawals (user_id, amount, wallet_address, %I) values (auth.uid(), 100, %L, null)', c, 'x'), '42501', null, 'a member cannot write ' || c)
@@ -95,7 +96,7 @@ select pays('freya', 500); select pays('buri', 50); select pays('ask', 50); sele
 insert into requests values ('deposit', claims_deposit('loke', 50));
 select act_as('freya');
 insert into requests values ('all', gen_random_uuid()), ('half', gen_random_uuid()), ('later', gen_random_uuid());
-insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), case name when 'all' then 200 else 100 end, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from requests where name in ('all', 'half', 'later');
+insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), case name when 'all' then 200 else 100 end, wallets.of('freya') from requests where name in ('all', 'half', 'later');
 select act_as('elin');
 select raises(format('select decide_withdrawal(%L, %L)', id_of('deposit'), 'approve'), 404, 'not_found', 'There is no such withdrawal.', 'a deposit is no withdrawal');
 select is(decide_withdrawal(id_of('all'), 'approve') #>> '{withdrawal,amount}', '200.00', 'a withdrawal is approved');
@@ -134,7 +135,7 @@ insert into requests values ('mine', gen_random_uuid());
 select set_config('app.allow_bonus_decrease', '', true);
 update public.bonuses set volume = 2000, amount = 800 where user_id = user_id('freya') and bonus_type = 'pairing';
 select act_as('freya');
-insert into withdrawals (id, user_id, amount, wallet_address) values (id_of('mine'), auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (id, user_id, amount, wallet_address) values (id_of('mine'), auth.uid(), 100, wallets.of('freya'));
 select act_as_owner();
 update private.profiles set email = 'elin@admins.test' where user_id = user_id('freya');
 select act_as('elin');
@@ -172,7 +173,7 @@ insert into public.bonuses (user_id, source_user_id, bonus_type, amount, rate, v
 values (user_id('vali'), user_id('freya'), 'pairing', 200, 40, 500, position_no('vali'), 1);
 insert into requests values ('one', gen_random_uuid()), ('two', gen_random_uuid());
 select act_as('vali');
-insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from requests where name in ('one', 'two');
+insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), 100, wallets.of('vali') from requests where name in ('one', 'two');
 select act_as_owner();
 select set_config('app.allow_bonus_decrease', 'on', true);
 update public.bonuses set volume = 375, amount = 150 where user_id = user_id('vali') and bonus_type = 'pairing';
@@ -194,7 +195,7 @@ create function actors.pays_out(p_reference text) returns text language sql as $
 $$;
 grant execute on function actors.pays_out(text) to public;
 select act_as('freya');
-insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into withdrawals (user_id, amount, wallet_address) values (auth.uid(), 100, wallets.of('freya'));
 select act_as('elin');
 select raises(pays_out(text), 400, 'invalid_reference', 'A payout reference has at most 200 characters, on one line.', 'no payout with ' || name) from hidden;
 select is((select status::text from withdrawals where user_id = user_id('freya')), 'pending', 'and nothing was approved with it');
@@ -216,7 +217,7 @@ create function actors.paid_by(p_name text, p_reference text, p_more text defaul
 $$;
 grant execute on function actors.paid_by(text, text, text) to public;
 select act_as('freya');
-insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' from asked;
+insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), 100, wallets.of('freya') from asked;
 select act_as('elin');
 select lives_ok(paid_by('first', repeat('ab', 32)), 'a payout');
 select lives_ok(paid_by('first', repeat('ab', 32)), 'asked again is no other');
@@ -226,6 +227,112 @@ select is((select status::text from withdrawals where id = (select a.id from ask
 select lives_ok(paid_by('second', repeat('cd', 32)), 'another transfer is not asked back');
 select lives_ok(paid_by('third', repeat('ab', 32), ', true'), 'one transfer may pay several, when that is confirmed');
 select is((select count(*) from withdrawals where payout_reference = repeat('ab', 32)), 2::bigint, 'and is recorded for both');
+rollback to savepoint fixture_members;
+
+-- =====================================================================================================================
+-- A payout that warnings stand against
+-- =====================================================================================================================
+select pays('freya', 1000); select pays('ask', 1000); select pays('embla', 1000);
+create temporary table asked (name text primary key, id uuid default gen_random_uuid());
+insert into asked (name) values ('plain'), ('shared'), ('both'), ('hold'), ('suspended'), ('disabled'), ('checksum'), ('changed'), ('closed');
+grant select on asked to public;
+create function actors.named(p_name text) returns uuid language sql as $$ select a.id from asked as a where a.name = p_name $$;
+create function actors.paid_by(p_name text, p_reason text default null, p_reference text default null, p_shared boolean default false) returns text language sql as $$
+    select format('select decide_withdrawal(%L, %L, null, %L, %L, %L)', named(p_name), 'approve', coalesce(p_reference, 'for ' || p_name), p_shared, p_reason)
+$$;
+create function actors.is_warned(p_name text, p_flags text, p_description text) returns text language plpgsql as $$
+declare
+    v_message text;
+begin
+    execute paid_by(p_name);
+    return ok(false, p_description || ' (no error was raised)');
+exception when sqlstate 'PGRST' then
+    get stacked diagnostics v_message = message_text;
+    return is(
+        (v_message::jsonb ->> 'code') || ': ' || (
+            select string_agg(f ->> 'kind', ' ' order by f ->> 'kind') from jsonb_array_elements((v_message::jsonb ->> 'details')::jsonb) as f
+        ), 'payout_warned: ' || p_flags, p_description
+    );
+end
+$$;
+grant execute on all functions in schema actors to public;
+select act_as('freya');
+insert into withdrawals (id, user_id, amount, wallet_address) select id, auth.uid(), 100, wallets.of('freya') from asked;
+select act_as('elin');
+select lives_ok(paid_by('plain'), 'other requests of the member are no warning');
+select act_as_owner();
+update private.profiles set trc20_wallet_address = wallets.of('freya') where user_id = user_id('embla');
+select act_as('elin');
+select raises(paid_by('shared', reason), 409, 'payout_warned', 'This withdrawal has warnings. Give a reason to record its payout all the same.', 'a payout to a wallet that others have is asked back')
+from unnest(array[null, '', E' \n ']) as reason;
+select is_warned('shared', 'address_shared', 'with what stands against it');
+select raises(paid_by('shared', repeat('x', 1001)), 400, 'invalid_reason', 'A reason has at most 1,000 characters.', 'too long a reason');
+select is((select status::text from withdrawals where id = named('shared')), 'pending', 'and nothing was approved with it');
+select lives_ok(paid_by('shared', ' They share it. '), 'with a reason it is recorded');
+select is(decide_withdrawal(named('shared'), 'approve', null, 'for shared') ->> 'already', 'true', 'asked again without one it is the same');
+select act_as_owner();
+select is(
+    (select payload - array['user_id', 'amount', 'wallet_address', 'actor_role', 'request_id'] from private.audit_log where action = 'withdrawal.paid' and object_id = named('shared')),
+    '{"payout_reference": "for shared", "payout_reason": "They share it.", "warnings": ["Also the wallet of embla"]}', 'its one entry says why, and in spite of what'
+);
+select is(
+    (select count(*) from private.audit_log where action = 'withdrawal.paid' and object_id = named('plain') and payload ?| array['payout_reason', 'warnings']),
+    0::bigint, 'the entry of another says nothing of it'
+);
+select act_as('elin');
+select raises(paid_by('both', 'x', 'for shared'), 409, 'payout_reference_used', null, 'a reason does not confirm a reference that was used');
+select raises(paid_by('both', null, 'for shared', true), 409, 'payout_warned', null, 'nor that the warnings');
+select lives_ok(paid_by('both', 'They share it.', 'for shared', true), 'both are confirmed in one request');
+select decide_withdrawal(named(n), 'approve') from unnest(array['hold', 'suspended', 'disabled', 'checksum', 'changed', 'closed']) as n;
+
+-- What came after the approval warns too
+select act_as_owner();
+update private.profiles set trc20_wallet_address = wallets.of('embla') where user_id = user_id('embla');
+update private.profiles set hold_until = now() + interval '1 hour', hold_reason = 'email' where user_id = user_id('freya');
+select act_as('elin');
+select is_warned('hold', 'hold', 'a payout within the hold');
+select lives_ok(paid_by('hold', 'Sent before the change.'), 'with a reason it is recorded');
+select act_as_owner();
+update private.profiles set hold_until = null, hold_reason = null, account_status = 'suspended' where user_id = user_id('freya');
+select act_as('elin');
+select is_warned('suspended', 'blocked', 'a payout to a suspended member');
+select lives_ok(paid_by('suspended', 'Sent before the change.'), 'with a reason it is recorded');
+select act_as_owner();
+update private.profiles set account_status = 'disabled' where user_id = user_id('freya');
+select act_as('elin');
+select is_warned('disabled', 'blocked', 'a payout to a disabled member');
+select lives_ok(paid_by('disabled', 'Sent before the change.'), 'with a reason it is recorded');
+select act_as_owner();
+update private.profiles set account_status = 'active' where user_id = user_id('freya');
+set local session_replication_role = replica;
+update public.withdrawals set wallet_address = 'T123' where id = named('checksum');
+set local session_replication_role = origin;
+select act_as('elin');
+select is_warned('checksum', 'checksum', 'a payout to what is no address');
+
+-- Administrators alone read the reason
+select act_as('freya');
+select is_empty(
+    $$ select 1 from (select to_jsonb(w)::text as t from withdrawals as w union all select get_transaction_history()::text union all select to_jsonb(n)::text from notifications as n) as seen
+    where seen.t ~ 'They share|before the change' $$, 'the member does not'
+);
+select act_as_owner();
+select is_empty(format($$ select 1 from edge.member_data(%L) as d where d.item::text ~ 'They share|before the change' $$, user_id('freya')), 'nor in the download');
+select is_empty($$ select object from private.check_ledger() where rule = 'I47' $$, 'the entries agree with their rows');
+
+-- What was approved before an account was closed is paid
+select private.close_profile(user_id('freya'));
+select act_as('elin');
+select is(
+    (select string_agg(f ->> 'text', '; ') from jsonb_array_elements(list_withdrawals('{"status": "unpaid"}') -> 'items') as i, jsonb_array_elements(i -> 'flags') as f where i ->> 'id' = named('closed')::text),
+    'This account is closed', 'that the account is closed is said'
+);
+select lives_ok(paid_by('closed'), 'and is no warning');
+select act_as_owner();
+select private.audit('member:' || user_id('freya'), 'member.wallet_changed', 'profile', profile_id('freya'), '{"from": "a", "to": "b"}');
+select act_as('elin');
+select is_warned('changed', 'address_changed', 'a wallet that changed before is one');
+select lives_ok(paid_by('changed', 'The new wallet is theirs.'), 'with a reason it is recorded');
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
@@ -248,8 +355,8 @@ select is(
     public.get_withdraw_options() - array['verification', 'hold_until', 'pending'],
     '{
         "balance": {"available": "0.00", "reserved": "0.00", "requestable": "0.00", "approved_withdrawals": "0.00", "hold_until": null},
-        "wallet_address": "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "wallet_checksum_ok": true, "minimum": "100.00"
-    }'::jsonb,
+        "wallet_checksum_ok": true, "minimum": "100.00"
+    }'::jsonb || jsonb_build_object('wallet_address', wallets.of('vic')),
     'a withdrawal form knows balance, destination and minimum'
 );
 
@@ -279,8 +386,9 @@ $$;
 grant execute on function pg_temp.names(jsonb), pg_temp.item(jsonb, text) to public;
 
 -- The root has 5% of 500, 100 and 500, and half of the pair of 600. The same wallet stands in all accounts.
+update private.profiles set trc20_wallet_address = wallets.of('root') where trc20_wallet_address is not null;
 select act_as('root');
-insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('root'), 100, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('root'), 100, wallets.of('root'));
 select act_as('elin');
 select is(pg_temp.item(public.list_withdrawals(), 'root') ->> 'available_after', '255.00', 'what an approval would leave');
 select is(
@@ -306,15 +414,25 @@ select is(
         from jsonb_array_elements(pg_temp.item(public.list_withdrawals(), 'root') -> 'flags') as f
     ), 'address_changed address_shared blocked hold', 'so are a changed wallet, a hold and a blocked member'
 );
-select is(pg_temp.names(public.list_withdrawals('{"search": "t9yd14"}')), 'root', 'the frozen address can be searched');
+select is(pg_temp.names(public.list_withdrawals(jsonb_build_object('search', lower(left(wallets.of('root'), 8))))), 'root', 'the frozen address can be searched');
 select is(public.list_withdrawals('{"page": 9}') -> 'items', '[]'::jsonb, 'a page beyond the end is empty');
 
 -- What was paid, and what is to be.
 select act_as_owner();
-update private.profiles set account_status = 'active', hold_until = null, hold_reason = null, trc20_wallet_address = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb' where user_id = user_id('root');
+update private.profiles set account_status = 'active', hold_until = null, hold_reason = null, trc20_wallet_address = wallets.of('root') where user_id = user_id('root');
+update private.profiles set trc20_wallet_address = wallets.of(username) where user_id <> user_id('root');
 select act_as('root');
-insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('root'), 110, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
-insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('root'), 120, 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb');
+insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('root'), 110, wallets.of('root'));
+insert into public.withdrawals (user_id, amount, wallet_address) values (user_id('root'), 120, wallets.of('root'));
+select act_as('elin');
+select is(
+    (
+        select string_agg(distinct f ->> 'text', '; ')
+        from jsonb_array_elements(list_withdrawals('{"status": "pending"}') -> 'items') as i, jsonb_array_elements(i -> 'flags') as f
+        where f ->> 'kind' = 'other_requests' and i ->> 'amount' = '100.00'
+    ), '2 more withdrawals of this member wait, $230.00 in all', 'the others of the same person are said'
+);
+select act_as_owner();
 create function pg_temp.amounts(p_status text) returns text language sql as $$
     select string_agg(i ->> 'amount', ' ' order by i ->> 'amount') from jsonb_array_elements(list_withdrawals(jsonb_build_object('status', p_status)) -> 'items') as i
 $$;
@@ -327,13 +445,22 @@ $$;
 grant execute on function pg_temp.amounts(text), pg_temp.shows_counts(integer, integer, integer, integer) to public;
 select act_as('elin');
 select pg_temp.shows_counts(3, 0, 0, 0);
-select decide_withdrawal(id, 'approve', null, case amount when 100 then 'hash one' end) from withdrawals where amount <= 110;
+select decide_withdrawal(id, 'approve', null, case amount when 100 then 'hash one' end, false, 'The new wallet is theirs.') from withdrawals where amount <= 110;
 select is(array[pg_temp.amounts('unpaid'), pg_temp.amounts('paid'), pg_temp.amounts('approved')], array['110.00', '100.00', '100.00 110.00'], 'paid and unpaid ones are listed');
 select pg_temp.shows_counts(1, 2, 1, 1);
 select is(list_withdrawals('{"status": "unpaid", "page": 1}') ->> 'total', '1', 'with their number');
 select is(list_withdrawals('{"status": "paid", "search": "root"}') ->> 'total', '1', 'and searched');
 select is(list_withdrawals('{"status": "unpaid", "search": "root"}') #>> '{items,0,amount}', '110.00', 'each of them');
-select decide_withdrawal(id, 'approve', null, 'hash two') from withdrawals where amount = 110;
+-- What warns of a payout does so until it is paid
+select act_as_owner();
+update private.profiles set account_status = 'suspended' where user_id = user_id('root');
+select act_as('elin');
+select ok(list_withdrawals('{"status": "unpaid"}') @? '$.items[*].flags[*] ? (@.text == "This account is suspended")', 'an unpaid one is flagged');
+select is(list_withdrawals('{"status": "paid"}') #> '{items,0,flags}', '[]'::jsonb, 'a paid one no more');
+select act_as_owner();
+update private.profiles set account_status = 'active' where user_id = user_id('root');
+select act_as('elin');
+select decide_withdrawal(id, 'approve', null, 'hash two', false, 'The new wallet is theirs.') from withdrawals where amount = 110;
 select pg_temp.shows_counts(1, 2, 0, 2);
 select decide_withdrawal(id, 'approve') from withdrawals where amount = 120;
 select act_as('olga');

@@ -9,8 +9,8 @@ import orjson
 import psycopg
 
 from tests.support.reference_model import Person
+from tests.support.wallet import wallet_of
 
-WALLET = "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"
 Connection = psycopg.Connection[dict[str, Any]]
 
 
@@ -125,8 +125,12 @@ class DbClient:
             username,
             referrer,
         )
+        query = "update private.profiles set trc20_wallet_address = %s where user_id = %s"
+        self.db.execute(query, [wallet_of(user), user])
         self.db.execute(
-            "update private.profiles set trc20_wallet_address = %s where user_id = %s", [WALLET, user]
+            "select private.audit('system', 'member.wallet_changed', 'profile', %s,"
+            " private.member_entry(%s, array['wallet']))",
+            [profile, profile],
         )
         self.users[person.name], self.profiles[person.name] = user, str(profile)
         self.names[user] = person.name

@@ -9,8 +9,9 @@ import psycopg
 
 from functions.auth.app import ROUTES as AUTH_ROUTES
 from tests.support.files import png
-from tests.support.people import WALLET, Member
+from tests.support.people import Member
 from tests.support.service_apps import edge_app, storage_app
+from tests.support.wallet import wallet_of
 
 ANONYMOUS = "7d0ab7a4-5c3b-4a3e-8f55-0c2f1b1f9a10"
 TABLE_VERBS = ("GET", "POST", "PATCH", "DELETE")
@@ -192,9 +193,10 @@ class Requests:
             return Call(mine, headers=headers)
         if endpoint.method == "POST":
             return Call(endpoint.template, self._new_row(endpoint.last), headers=headers)
+        wallet = wallet_of(self.member.user_id)
         changes: dict[str, Any] = {
             # The member stores what is stored already, so that nothing moves.
-            "profiles": {"trc20_wallet_address": WALLET if principal == "member" else "T-another"},
+            "profiles": {"trc20_wallet_address": wallet if principal == "member" else "T-another"},
             "notifications": {"read_at": "2026-01-01T00:00:00Z"},
             "bot_subscriptions": {"status": "cancelled"},
             "lesson_progress": {"user_id": self.member.user_id},
@@ -213,7 +215,7 @@ class Requests:
                 "receipt_url": "x",
                 "status": "pending",
             },
-            "withdrawals": {**owned, "id": ANONYMOUS, "wallet_address": WALLET, "status": "pending"},
+            "withdrawals": {**owned, "id": ANONYMOUS, "wallet_address": "x", "status": "pending"},
             "admin_sessions": {"admin_id": ANONYMOUS},
         }
         return rows.get(table, {"user_id": self.member.user_id})

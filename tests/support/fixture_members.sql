@@ -72,7 +72,9 @@ begin
     if p_referrer is null then
         perform private.create_root_member(v_user, v_name, p_label);
     end if;
-    update private.profiles set trc20_wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' where user_id = v_user;
+    update private.profiles set trc20_wallet_address = wallets.of(v_user::text) where user_id = v_user;
+    perform private.audit('system', 'member.wallet_changed', 'profile', p.id, private.member_entry(p.id, array['wallet']))
+    from private.profiles as p where p.user_id = v_user;
     return jsonb_build_object(p_label, v_user, p_label || '_profile', (select id from private.profiles where user_id = v_user));
 end
 $$;
@@ -106,6 +108,15 @@ begin
     else
         perform public.decide_withdrawal(p_withdrawal, 'approve');
     end if;
+    perform race.act_as_system();
+end
+$$;
+
+create function race.ask_rest(p_deposit uuid, p_received numeric) returns void
+language plpgsql as $$
+begin
+    perform race.act_as((select id from race.administrators where name = 'ada'), 'platform_admin');
+    perform public.decide_deposit(p_deposit, 'ask_rest', null, p_received);
     perform race.act_as_system();
 end
 $$;
@@ -144,8 +155,10 @@ begin
     f := f || jsonb_build_object('first', race.claim((f ->> 'third')::uuid, 1000));
     f := f || jsonb_build_object('upgrade', race.claim((f ->> 'member')::uuid, 1000));
     f := f || jsonb_build_object('cash_in', race.claim((f ->> 'member')::uuid, 7.50));
+    f := f || jsonb_build_object('short', race.claim((f ->> 'member')::uuid, 120));
+    perform race.ask_rest((f ->> 'short')::uuid, 60);
     insert into public.withdrawals (id, user_id, amount, wallet_address)
-    select gen_random_uuid(), (f ->> 'member')::uuid, a, 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' from unnest(array[300, 400]) as a;
+    select gen_random_uuid(), (f ->> 'member')::uuid, a, wallets.of(f ->> 'member') from unnest(array[300, 400]) as a;
     f := f || (
         select jsonb_object_agg(case w.amount when 300 then 'unpaid' else 'asked' end, w.id)
         from public.withdrawals as w where w.user_id = (f ->> 'member')::uuid
@@ -167,7 +180,7 @@ create function race.state(f jsonb) returns jsonb
 language sql as $$
     with labels as (
         select l.key as label, l.value::uuid as user_id, p.id, p.package_value, p.cash_in_amount, p.account_status,
-            p.trc20_wallet_address as wallet, p.hold_reason, p.closed_at is not null as closed,
+            case p.trc20_wallet_address when wallets.of(l.value) then 'own' else p.trc20_wallet_address end as wallet, p.hold_reason, p.closed_at is not null as closed,
             to_jsonb(t) - 'user_id' as sums, o.children, o.paid_cents
         from jsonb_each_text(f) as l
         inner join private.profiles as p on p.user_id::text = l.value
@@ -177,12 +190,16 @@ language sql as $$
     select jsonb_build_object(
         'members', (select jsonb_agg(to_jsonb(l) - array['user_id', 'id'] order by l.label) from labels as l),
         'deposits', (
-            select jsonb_agg(jsonb_build_array(l.label, d.amount, d.kind, d.status, d.admin_notes, d.voided_at is not null) order by l.label, d.amount)
+            select jsonb_agg(jsonb_build_array(l.label, d.amount, d.received_amount, d.kind, d.status, d.admin_notes, d.voided_at is not null) order by l.label, d.amount)
             from public.deposits as d inner join labels as l on d.user_id = l.user_id
+        ),
+        'rests', (
+            select jsonb_agg(jsonb_build_array(d.amount, r.no, r.received_amount, r.reference_number is not null, r.ended_at is not null) order by d.amount, r.no)
+            from private.deposit_rests as r inner join public.deposits as d on r.deposit_id = d.id inner join labels as l on d.user_id = l.user_id
         ),
         'withdrawals', (
             select jsonb_agg(jsonb_build_array(
-                l.label, w.amount, w.wallet_address, w.status, w.admin_notes,
+                l.label, w.amount, case w.wallet_address when wallets.of(w.user_id::text) then 'own' else w.wallet_address end, w.status, w.admin_notes,
                 -- Races pay each withdrawal with a reference of its own, its id, which differs from group to group.
                 case w.payout_reference when w.id::text then 'paid' else w.payout_reference end, w.voided_at is not null
             ) order by l.label, w.amount)
@@ -265,7 +282,7 @@ begin
     )
     select race.copy_id(p.id, n), race.copy_id(p.user_id, n), 's_' || left(md5(p.id || ' ' || n), 24), p.display_name,
         race.copy_id(p.user_id, n) || '@race.example', race.copy_id(p.referrer_id, n), p.package_value, p.cash_in_amount,
-        p.trc20_wallet_address, p.created_at, p.depth, race.copy_id(p.jump, n)
+        wallets.of(race.copy_id(p.user_id, n)::text), p.created_at, p.depth, race.copy_id(p.jump, n)
     from generate_series(v_first, v_last) as n, private.profiles as p where p.user_id in (select m.user_id from race.members as m);
     insert into private.positions (no, user_id, referrer_no, child_no, package_cents, paid_cents, children, joined_at, paid_order)
     overriding system value
@@ -273,7 +290,8 @@ begin
         o.referrer_no - v_low + 1 + v_no + (n - v_first) * 16, o.child_no, o.package_cents, o.paid_cents, o.children, o.joined_at,
         o.paid_order - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, private.positions as o where o.user_id in (select m.user_id from race.members as m);
-    perform setval('private.positions_no_seq', v_no + p_count * 16 + 1), setval('private.decision_no_seq', v_decision_no + p_count * 16 + 1);
+    perform setval('private.positions_no_seq', v_no + p_count * 16 + 1);
+    update private.last_decision set no = v_decision_no + p_count * 16 + 1;
     insert into private.totals (
         user_id, referral_amount, referral_count, pairing_amount, pairing_count, override_amount, override_count,
         reentry_amount, withdrawn_amount, reserved_amount
@@ -289,15 +307,19 @@ begin
         d.decided_by, d.kind, md5(d.id || ' ' || n),
         d.decision_no - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, public.deposits as d where d.user_id in (select m.user_id from race.members as m);
-    insert into private.deposit_keys (deposit_id, key)
-    select race.copy_id(d.id, n), md5(d.id || ' ' || n)
-    from generate_series(v_first, v_last) as n, public.deposits as d where d.user_id in (select m.user_id from race.members as m);
+    insert into private.transfer_keys (request_id, key, kind, is_payout)
+    select race.copy_id(d.id, n), k.key, k.kind, false
+    from generate_series(v_first, v_last) as n, public.deposits as d, private.due_transfer_keys(md5(d.id || ' ' || n)) as k where d.user_id in (select m.user_id from race.members as m);
     insert into private.deposit_receipts (deposit_id, name)
     select race.copy_id(d.id, n), replace(r.name, d.user_id::text, race.copy_id(d.user_id, n)::text)
     from generate_series(v_first, v_last) as n, public.deposits as d inner join private.deposit_receipts as r on d.id = r.deposit_id
     where d.user_id in (select m.user_id from race.members as m);
+    insert into private.deposit_rests (deposit_id, no, received_amount, asked_by, asked_at)
+    select race.copy_id(r.deposit_id, n), r.no, r.received_amount, r.asked_by, r.asked_at
+    from generate_series(v_first, v_last) as n, private.deposit_rests as r inner join public.deposits as d on r.deposit_id = d.id
+    where d.user_id in (select m.user_id from race.members as m);
     insert into public.withdrawals (id, user_id, amount, wallet_address, status, created_at, decided_at, decided_by, decision_no)
-    select race.copy_id(w.id, n), race.copy_id(w.user_id, n), w.amount, w.wallet_address, w.status, w.created_at, w.decided_at, w.decided_by,
+    select race.copy_id(w.id, n), race.copy_id(w.user_id, n), w.amount, wallets.of(race.copy_id(w.user_id, n)::text), w.status, w.created_at, w.decided_at, w.decided_by,
         w.decision_no - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, public.withdrawals as w where w.user_id in (select m.user_id from race.members as m);
     insert into public.bonuses (
@@ -306,10 +328,11 @@ begin
     select race.copy_id(b.id, n), race.copy_id(b.user_id, n), race.copy_id(b.source_user_id, n), b.bonus_type, b.amount,
         b.created_at, b.pair_number, b.rate, b.volume, b.subject_no - v_low + 1 + v_no + (n - v_first) * 16
     from generate_series(v_first, v_last) as n, public.bonuses as b where b.user_id in (select m.user_id from race.members as m);
-    insert into public.transactions (id, user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
-    select gen_random_uuid(), race.copy_id(t.user_id, n), t.amount, t.transaction_type, t.status, race.copy_id(t.reference_id, n), t.created_at,
-        t.decision_no - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16
-    from generate_series(v_first, v_last) as n, public.transactions as t where t.user_id in (select m.user_id from race.members as m);
+    insert into public.transactions (id, user_id, amount, transaction_type, status, reference_id, created_at, decision_no, balance_after)
+    select private.time_ordered_id(), race.copy_id(t.user_id, n), t.amount, t.transaction_type, t.status, race.copy_id(t.reference_id, n), t.created_at,
+        t.decision_no - v_low_decision_no + 1 + v_decision_no + (n - v_first) * 16, t.balance_after
+    from generate_series(v_first, v_last) as n, public.transactions as t where t.user_id in (select m.user_id from race.members as m)
+    order by n, t.id;
     insert into private.corrections (id, kind, target_id, user_id, value, reason, proposed_by, proposed_at)
     select race.copy_id(c.id, n), c.kind, race.copy_id(c.target_id, n), race.copy_id(c.user_id, n), c.value, c.reason, c.proposed_by, c.proposed_at
     from generate_series(v_first, v_last) as n, private.corrections as c where c.user_id in (select m.user_id from race.members as m);
@@ -339,6 +362,7 @@ begin
     where a.name = 'ada' and d.user_id in (
         select race.copy_id(m.user_id, n) from generate_series(v_first, v_last) as n, race.members as m
     );
+    perform private.backfill_states();
     return query
     select jsonb_object_agg(l.key, case
         when l.key = 'receipt' then replace(l.value, s.member_group ->> 'member', race.copy_id((s.member_group ->> 'member')::uuid, n)::text)

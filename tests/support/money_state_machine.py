@@ -13,9 +13,10 @@ from decimal import Decimal
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.support.db_client import WALLET
 from tests.support.isolated_db_client import IsolatedDbClient
 from tests.support.reference_model import RATES, Person, ReferenceModel
+from tests.support.states import set_member
+from tests.support.wallet import wallet_of
 
 STORED = """
 select
@@ -33,7 +34,6 @@ select
 from private.profiles as p inner join private.totals as t on t.user_id = p.user_id
 where p.user_id = any(%s)
 """
-OTHER_WALLET = "TDiPZ6fACNywvYszPkJWkP8pJD7p7c93GN"
 SIZES = sorted(RATES)
 who = st.integers(0, 30)
 crash = st.booleans()
@@ -43,6 +43,10 @@ amounts = st.one_of(
 )
 # The clock stands still, at the same or another time, or runs again.
 clocks = st.sampled_from([None, *(timedelta(seconds=n) for n in (0, -2, 2, -3600, 3600, -90000, 90000))])
+# By how much less arrived than was claimed, or more.
+differences = st.sampled_from(
+    [Decimal(n) for n in ("0", "0.01", "1.50", "5", "5.01", "20", "60", "-4.99", "-5.01")]
+)
 # A fraction of the available balance, sometimes a little more than all of it.
 shares = st.sampled_from([Decimal(n) for n in ("0.2", "0.5", "0.9", "1", "1", "1.01")])
 
@@ -82,7 +86,7 @@ class MoneyStateMachine(RuleBasedStateMachine):
         """Create a member with a wallet."""
         person = self.model.join(referrer)
         self.client.join(person)
-        self.wallets[person.name] = WALLET
+        self.wallets[person.name] = wallet_of(self.client.users[person.name])
 
     @rule(number=who)
     def sign_up(self, number: int) -> None:
@@ -99,6 +103,69 @@ class MoneyStateMachine(RuleBasedStateMachine):
         assert error_code == expected
         if error_code is None:
             person.pending[deposit] = amount
+            if person.completes(amount):
+                person.completing.add(deposit)
+
+    @rule(
+        number=who,
+        value=st.sampled_from(SIZES),
+        size=st.sampled_from(SIZES),
+        then=st.sampled_from([None, *SIZES]),
+    )
+    def complete(self, number: int, value: int, size: int, then: int | None) -> None:
+        """Set a package, deposit a package size, perhaps set another package, approve the deposit."""
+        person = self.person(number)
+        self.set_package(number, value, False)
+        self.deposit(number, Decimal(size), False)
+        if then is not None:
+            self.set_package(number, then, False)
+        self.decide_deposit(number, len(person.pending) - 1, True, False)
+
+    @rule(number=who, pick=who, less=differences, crashing=crash)
+    def approve_what_arrived(self, number: int, pick: int, less: Decimal, crashing: bool) -> None:
+        """Approve a deposit, and say how much of it arrived: the claim counts, or nothing."""
+        person = self.person(number)
+        deposit = self.chosen(person.pending, pick)
+        if deposit is None:
+            return
+        arrived = person.pending[deposit] - less
+        expected = self.model.arrival_error(person, deposit, arrived)
+        query = "select public.decide_deposit(%s, 'approve', null, %s)"
+        self.client.crashing = crashing
+        assert self.client.as_admin(1, query, deposit, arrived) == expected
+        if expected is None:
+            person.rests.pop(deposit, None)
+            person.deposits[deposit] = person.pending.pop(deposit)
+            self.model.decided(person)
+
+    @rule(number=who, pick=who, less=differences, crashing=crash)
+    def ask_rest(self, number: int, pick: int, less: Decimal, crashing: bool) -> None:
+        """Ask for what is missing of a deposit; it waits as before."""
+        person = self.person(number)
+        deposit = self.chosen(person.pending, pick)
+        if deposit is None:
+            return
+        arrived = person.pending[deposit] - less
+        query = "select public.decide_deposit(%s, 'ask_rest', null, %s)"
+        self.client.crashing = crashing
+        expected = self.model.asking_error(person, deposit, arrived)
+        assert self.client.as_admin(1, query, deposit, arrived) == expected
+        if expected is None:
+            person.rests[deposit] = False
+
+    @rule(number=who, pick=who, crashing=crash)
+    def add_reference(self, number: int, pick: int, crashing: bool) -> None:
+        """Add the reference of a rest, once for each time that it was asked for."""
+        person = self.person(number)
+        deposit = self.chosen(person.pending, pick)
+        if deposit is None:
+            return
+        query = "select public.add_deposit_reference(%s, %s)"
+        self.client.crashing = crashing
+        expected = self.model.reference_error(person, deposit)
+        assert self.client.as_member(person, query, deposit, str(uuid.uuid4())) == expected
+        if expected is None:
+            person.rests[deposit] = True
 
     @rule(number=who, pick=who, approve=st.sampled_from([True, True, False]), crashing=crash)
     def decide_deposit(self, number: int, pick: int, approve: bool, crashing: bool) -> None:
@@ -107,8 +174,12 @@ class MoneyStateMachine(RuleBasedStateMachine):
         deposit = self.chosen(person.pending, pick)
         if deposit is None:
             return
+        expected = self.model.arrival_error(person, deposit, None) if approve else None
         self.client.crashing = crashing
-        assert self.decide("deposit", deposit, approve) is None
+        assert self.decide("deposit", deposit, approve) == expected
+        if expected:
+            return
+        person.rests.pop(deposit, None)
         amount = person.pending.pop(deposit)
         if approve:
             person.deposits[deposit] = amount
@@ -229,13 +300,18 @@ class MoneyStateMachine(RuleBasedStateMachine):
         noun, requests = (
             ("deposit", person.pending) if request in person.pending else ("withdrawal", person.asked)
         )
-        expected = self.model.approval_error(person, requests[request]) if noun == "withdrawal" else None
+        expected = (
+            self.model.approval_error(person, requests[request])
+            if noun == "withdrawal"
+            else self.model.arrival_error(person, request, None)
+        )
         query = f"select public.decide_{noun}(%s, '{{}}')"
         approved, rejected = self.client.at_once(
             (self.client.admin(1), query.format("approve"), request),
             (self.client.admin(0), query.format("reject"), request),
         )
         amount = requests.pop(request)
+        person.rests.pop(request, None)
         if approved is None and expected is None:
             assert rejected == "already_decided"
             (person.deposits if noun == "deposit" else person.withdrawn)[request] = amount
@@ -256,6 +332,7 @@ class MoneyStateMachine(RuleBasedStateMachine):
         assert error_code == (None if person.status in ("active", "pending") else f"account_{person.status}")
         if error_code is None:
             person.pending.pop(request, None)
+            person.rests.pop(request, None)
             person.asked.pop(request, None)
 
     @rule(number=who, status=st.sampled_from(["suspended", "disabled", "pending", "active", "active"]))
@@ -274,19 +351,19 @@ class MoneyStateMachine(RuleBasedStateMachine):
         person = self.person(number)
         if person.name not in self.wallets:
             return
-        wallet = OTHER_WALLET if self.wallets[person.name] == WALLET else WALLET
+        user = self.client.users[person.name]
+        wallet = wallet_of(self.wallets[person.name])
         claims = self.client.proved(person)
         query = "update public.profiles set trc20_wallet_address = %s where user_id = %s"
         self.client.crashing = crashing
-        assert self.client.attempt(claims, query, wallet, self.client.users[person.name]) is None
+        assert self.client.attempt(claims, query, wallet, user) is None
         self.wallets[person.name], person.on_hold = wallet, True
 
     @rule(number=who)
     def a_day_passes(self, number: int) -> None:
         """End the withdrawal hold of one member."""
         person = self.person(number)
-        query = "update private.profiles set hold_until = null, hold_reason = null where user_id = %s"
-        self.client.system(query, self.client.users[person.name])
+        set_member(self.client.db, self.client.users[person.name], hold_reason=None, hold_until=None)
         person.on_hold = False
 
     @rule(number=who, pick=who, crashing=crash)

@@ -18,10 +18,10 @@ from argon2 import PasswordHasher
 from tests.support import plain_http
 from tests.support.files import png
 from tests.support.stack import Stack
+from tests.support.wallet import wallet_of
 
 # httpx's or that of requests.
 AnyResponse = TypeVar("AnyResponse", bound=Any)
-WALLET = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
 PASSWORD = "correct-horse-77"
 TIMEOUT_SECONDS = 30
 # One hash for all test administrators and one for all members: both kinds are slow on purpose.
@@ -137,16 +137,15 @@ class Member(ApiClient):
             "id": str(uuid.uuid4()),
             "user_id": self.user_id,
             "amount": amount,
-            "wallet_address": WALLET,
+            "wallet_address": wallet_of(self.user_id),
             "status": "pending",
         }
         return {**row, **changes}
 
-    def set_wallet(self, address: str = WALLET) -> None:
+    def set_wallet(self) -> None:
         """Store the first wallet address."""
-        self.patch(
-            "profiles", f"user_id=eq.{self.user_id}", {"trc20_wallet_address": address}
-        ).raise_for_status()
+        wallet = {"trc20_wallet_address": wallet_of(self.user_id)}
+        self.patch("profiles", f"user_id=eq.{self.user_id}", wallet).raise_for_status()
 
 
 @dataclass
@@ -168,9 +167,10 @@ class Administrator(ApiClient):
         """Ask for a file."""
         return until_served(lambda: self.function("admin-export", body))
 
-    def approve_deposit(self, deposit_id: str) -> httpx.Response:
+    def approve_deposit(self, deposit_id: str, **more: Any) -> httpx.Response:
         """Approve a deposit through the function."""
-        return self.function("admin-approve-deposit", {"depositId": deposit_id, "action": "approve"})
+        body = {"depositId": deposit_id, "action": "approve", **more}
+        return self.function("admin-approve-deposit", body)
 
 
 class People:
@@ -257,12 +257,12 @@ class People:
     def switch_administrators(self, ids: list[str], *, is_active: bool) -> None:
         """Switch administrators' accounts on or off, with the entries that the ledger checks ask for."""
         self.owner.execute(
-            "with changed as ("
-            "update private.admin_users set is_active = %s where id = any(%s::uuid[])"
-            " returning id, role, is_active"
-            ") select private.audit('system', 'admin.updated', 'admin_user', c.id,"
-            " jsonb_build_object('role', c.role, 'is_active', c.is_active)) from changed as c",
-            [is_active, ids],
+            "update private.admin_users set is_active = %s where id = any(%s::uuid[])", [is_active, ids]
+        )
+        self.owner.execute(
+            "select private.audit('system', 'admin.updated', 'admin_user', a.id,"
+            " private.administrator_entry(a.id, array['is_active'])) from unnest(%s::uuid[]) as a (id)",
+            [ids],
         )
 
     def administrator(self, role: str) -> Administrator:

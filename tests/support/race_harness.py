@@ -19,8 +19,9 @@ import psycopg
 from psycopg.rows import tuple_row
 from psycopg.types.json import Jsonb
 
-FIXTURE_MEMBERS = Path(__file__).with_name("fixture_members.sql")
-WALLET = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
+from tests.support.wallet import wallet_of
+
+FIXTURE_MEMBERS = [Path(__file__).with_name(name) for name in ("wallet.sql", "fixture_members.sql")]
 MONEY_LOCK = "select pg_advisory_xact_lock(private.lock_key('money'))"
 AUDIT_LOCK = "select pg_advisory_xact_lock(private.lock_key('audit_log'))"
 PATIENCE_SECONDS = 20
@@ -121,7 +122,7 @@ class RaceHarness:
         self.url = url
         self.director = psycopg.connect(url, autocommit=True, row_factory=tuple_row)
         if not self._value("select exists (select from pg_namespace where nspname = 'race')"):
-            self.director.execute(FIXTURE_MEMBERS.read_bytes())
+            self.director.execute(b"".join(file.read_bytes() for file in FIXTURE_MEMBERS))
         rows = self.director.execute("select name, id::text from race.administrators").fetchall()
         self.administrators: dict[str, str] = dict(rows)
         self._barriers = itertools.count(1000)
@@ -261,12 +262,21 @@ def operations(group: MemberGroup) -> dict[str, Call]:
         "approve a first package": Call("ada", decide_deposit, (group["first"], "approve")),
         "approve an upgrade": Call("ada", decide_deposit, (group["upgrade"], "approve")),
         "approve a cash-in": Call("ada", decide_deposit, (group["cash_in"], "approve")),
+        "approve what arrived in parts": Call(
+            "ada", "select public.decide_deposit(%s, 'approve', null, 118.50)", (group["short"],)
+        ),
+        "ask for the rest of the upgrade": Call(
+            "bea", "select public.decide_deposit(%s, 'ask_rest', null, 400)", (group["upgrade"],)
+        ),
+        "add the reference of a rest": Call(
+            "member", "select public.add_deposit_reference(%s, %s)", (group["short"], group["new"])
+        ),
         "reject the upgrade": Call("bea", decide_deposit, (group["upgrade"], "reject")),
         "request a withdrawal": Call(
             "member",
             "insert into public.withdrawals (id, user_id, amount, wallet_address)"
             " values (%s, %s, 250, %s) on conflict (id) do nothing",
-            (group["new_withdrawal"], group["member"], WALLET),
+            (group["new_withdrawal"], group["member"], wallet_of(group["member"])),
         ),
         "approve the withdrawal": Call("ada", decide_withdrawal, (group["asked"], "approve")),
         "reject the withdrawal": Call("bea", decide_withdrawal, (group["asked"], "reject")),

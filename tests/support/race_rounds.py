@@ -3,7 +3,8 @@
 from collections import Counter
 
 from tests.support.interleaving import ALL_LOCKS
-from tests.support.race_harness import PATIENCE_SECONDS, WALLET, Call, MemberGroup, RaceHarness, Session
+from tests.support.race_harness import PATIENCE_SECONDS, Call, MemberGroup, RaceHarness, Session
+from tests.support.wallet import wallet_of
 
 DECIDERS = [(name, action) for name in ("ada", "bea") for action in ("approve", "reject")] * 2
 ASKING = 50
@@ -40,7 +41,7 @@ def decide(
 def overspend(harness: RaceHarness, sessions: list[Session], group: MemberGroup, gathered: bool) -> str:
     """Send fifty requests of 100 on a balance of 250; return the failure."""
     query = "insert into public.withdrawals (user_id, amount, wallet_address) values (%s, 100, %s)"
-    calls = [Call("member", query, (group["member"], WALLET))] * ASKING
+    calls = [Call("member", query, (group["member"], wallet_of(group["member"])))] * ASKING
     results = Counter(all_at_once(harness, sessions, group, calls, gathered))
     right = {"done": 2, "insufficient_balance": ASKING - 2}
     return "" if results == right else f"overspend: {dict(results)}"

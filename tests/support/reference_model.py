@@ -24,6 +24,10 @@ class Person:
     children: list["Person"] = field(default_factory=list)
     deposits: dict[str, Decimal] = field(default_factory=dict)
     pending: dict[str, Decimal] = field(default_factory=dict)
+    # Deposits that were requested to complete a package: no package, whatever their size.
+    completing: set[str] = field(default_factory=set)
+    # Pending deposits whose rest was asked for, and whether its reference came.
+    rests: dict[str, bool] = field(default_factory=dict)
     withdrawn: dict[str, Decimal] = field(default_factory=dict)
     asked: dict[str, Decimal] = field(default_factory=dict)
     status: str = "active"
@@ -40,9 +44,14 @@ class Person:
 
     @property
     def package(self) -> int:
-        """The largest approved deposit that is a package size, or what a correction has set since."""
-        since = [int(a) for d, a in self.deposits.items() if a in RATES and d not in self.replaced]
-        return max([self.set_to, *since])
+        """The largest approved deposit that bought a package, or what a correction has set since."""
+        bought = self.deposits.keys() - self.replaced - self.completing
+        return max([self.set_to, *(int(self.deposits[d]) for d in bought if self.deposits[d] in RATES)])
+
+    def completes(self, amount: Decimal) -> bool:
+        """Whether a deposit is a part of what is missing of the package; no deposit is below a dollar."""
+        missing = self.package - self.cash_in
+        return missing > 0 and amount <= max(missing, Decimal(1))
 
     @property
     def funded_package(self) -> int:
@@ -57,6 +66,7 @@ class Person:
         """Close the account: place, money and bonuses stay, pending requests do not."""
         self.status, self.on_hold = "disabled", False
         self.pending.clear()
+        self.rests.clear()
         self.asked.clear()
 
 
@@ -132,9 +142,36 @@ class ReferenceModel:
             return "invalid_amount"
         if not person.package and amount not in RATES:
             return "package_required"
-        if person.package and amount in RATES and amount <= person.package:
+        if person.package and amount in RATES and amount <= person.package and not person.completes(amount):
             return "downgrade"
         return "too_many_pending" if len(person.pending) >= PENDING_LIMIT else None
+
+    @staticmethod
+    def tolerance(amount: Decimal) -> Decimal:
+        """By how much what arrived may differ from a claim that is approved."""
+        return min(Decimal(5), amount / 10)
+
+    def arrival_error(self, person: Person, deposit: str, arrived: Decimal | None) -> str | None:
+        """Return the error code of an approval that says how much arrived, if any."""
+        if arrived is None:
+            return "received_amount_required" if deposit in person.rests else None
+        if not Decimal("0.01") <= arrived <= Decimal(10_000_000):
+            return "invalid_amount"
+        claimed = person.pending[deposit]
+        return "amount_differs" if abs(arrived - claimed) > self.tolerance(claimed) else None
+
+    def asking_error(self, person: Person, deposit: str, arrived: Decimal) -> str | None:
+        """Return the error code of asking for the rest, if any; one administrator asks."""
+        if not Decimal("0.01") <= arrived <= Decimal(10_000_000):
+            return "invalid_amount"
+        claimed = person.pending[deposit]
+        return "nothing_missing" if arrived >= claimed - self.tolerance(claimed) else None
+
+    def reference_error(self, person: Person, deposit: str) -> str | None:
+        """Return the error code of adding the reference of a rest, if any."""
+        if person.status not in ("active", "pending"):
+            return f"account_{person.status}"
+        return None if person.rests.get(deposit) is False else "rest_not_asked"
 
     def withdrawal_error(self, person: Person, amount: Decimal) -> str | None:
         """Return the error code of a new withdrawal: status, amount, balance, minimum, verification."""

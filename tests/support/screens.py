@@ -17,7 +17,6 @@ Who = Literal["member", "administrator", "anonymous"]
 Facts = dict[str, Any]
 WEB = Path(__file__).parents[2] / "web" / "src"
 ADMINISTRATOR = "00000000-0000-4000-8000-0000000000ad"
-WALLET = "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"
 Filters = dict[str, str]
 # A page is named by where it stands in the whole list.
 PAGES = {"first": 0.0, "few": 0.1, "middle": 0.5, "last": 1.0}
@@ -169,6 +168,12 @@ CALLS: list[Call] = [
         "select * from public.get_user_bot_subscriptions(%(user_id)s)",
     ),
     Call("rpc/mark_notifications_read", "member", "select public.mark_notifications_read()", writes=True),
+    Call(
+        "rpc/add_deposit_reference",
+        "member",
+        "select public.add_deposit_reference(%(own_pending)s, 'another')",
+        writes=True,
+    ),
     Call("rpc/cancel_request", "member", "select public.cancel_request(%(own_pending)s)", writes=True),
     Call("table/profiles", "member", "select * from public.profiles where user_id = %(user_id)s", "own"),
     Call("table/profiles", "member", "select * from public.profiles where id = %(profile_id)s", "by id"),
@@ -283,7 +288,7 @@ CALLS: list[Call] = [
     Call(
         "function/admin-audit",
         "administrator",
-        "select public.list_audit(jsonb_build_object('from', current_date - 300, 'to', current_date - 270))",
+        "select public.list_audit(jsonb_build_object('from', current_date - 300, 'to', current_date - 285))",
         "days",
     ),
     Call(
@@ -320,7 +325,14 @@ CALLS: list[Call] = [
     Call(
         "function/admin-approve-deposit",
         "administrator",
-        "select public.decide_deposit(%(pending_deposit)s, 'approve', null)",
+        "select public.decide_deposit(%(pending_deposit)s, 'approve', null, null)",
+        writes=True,
+    ),
+    Call(
+        "function/admin-approve-deposit",
+        "administrator",
+        "select public.decide_deposit(%(pending_deposit)s, 'ask_rest', null, 1)",
+        "rest",
         writes=True,
     ),
     Call(
@@ -351,6 +363,12 @@ CALLS: list[Call] = [
         "function/admin-update-member",
         "administrator",
         "select public.update_member(%(profile_id)s, 'suspended', 'A note', 'A reason')",
+        writes=True,
+    ),
+    Call(
+        "rpc/restore_member",
+        "administrator",
+        "select public.restore_member(%(profile_id)s, 'A reason')",
         writes=True,
     ),
     Call(
@@ -401,10 +419,10 @@ class Screens:
             "insert into private.admin_users (id, email, full_name, role, password_hash) "
             "values (%s, 'screens@admins.test', 'Screens', 'super_admin', '$argon2id$none') "
             "on conflict do nothing returning id, role"
-            ") select private.audit('system', 'admin.created', 'admin_user', m.id,"
-            " jsonb_build_object('role', m.role, 'is_active', true)) from made as m",
+            ") select from made",
             [ADMINISTRATOR],
         )
+        self.connection.execute("select private.backfill_states()")
         return str(
             self._one(
                 "select session_token"

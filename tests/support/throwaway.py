@@ -22,7 +22,7 @@ from launcher.tools import PYTHON
 BARE_DATABASE = "bare"
 SCHEMA = ROOT / "sql" / "schema"
 JS_TESTS, BROWSER_TESTS = ROOT / "tests" / "api" / "js", ROOT / "tests" / "e2e"
-PGTAP = ROOT / "tests" / "support" / "pgtap.sql"
+PREPARED = [ROOT / "tests" / "support" / name for name in ("wallet.sql", "pgtap.sql")]
 PREFIX = ".stack-test-"
 # The logs of the last one, for looking into a failure.
 LOGS = ROOT / ".stack-tools" / "test-logs"
@@ -52,7 +52,7 @@ class AuthoredDatabase(Database):
 def _copy_bare(database: Database) -> None:
     """Copy the migrated database without the demo, with pgTAP, for the database's own tests."""
     database.execute(f"create database {BARE_DATABASE} template postgres", transaction=False)
-    database.execute(PGTAP.read_text(), name=BARE_DATABASE)
+    database.execute("".join(file.read_text() for file in PREPARED), name=BARE_DATABASE)
 
 
 def install_for_tests(log: Path) -> None:

@@ -64,9 +64,4 @@ def recover(database: Database, email: str, new_email: str, reason: str) -> str:
 def put(database: Database, email: str, name: str, role: Role, password: str) -> None:
     """Make an administrator, or give an existing one this password."""
     hashed = PasswordHasher().hash(password)
-    found = database.execute(
-        "update private.admin_users set password_hash = %s, updated_at = now() where email = lower(%s)",
-        [hashed, email],
-    )
-    if not found.rowcount:
-        database.execute("select private.create_administrator(%s, %s, %s, %s)", [email, name, role, hashed])
+    database.execute("select private.put_administrator(%s, %s, %s, %s)", [email, name, role, hashed])

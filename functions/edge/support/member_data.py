@@ -6,7 +6,8 @@ import io
 import itertools
 import operator
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
 from datetime import UTC, datetime
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -61,6 +62,7 @@ LISTS: dict[str, tuple[str, ...]] = {
         "id",
         "created_at",
         "amount",
+        "received_amount",
         "kind",
         "reference_number",
         "receipt_name",
@@ -68,6 +70,14 @@ LISTS: dict[str, tuple[str, ...]] = {
         "admin_notes",
         "decided_at",
         "voided_at",
+    ),
+    "deposit_rests": (
+        "deposit_id",
+        "no",
+        "received_amount",
+        "asked_at",
+        "reference_number",
+        "referenced_at",
     ),
     "withdrawals": (
         "id",
@@ -92,7 +102,15 @@ LISTS: dict[str, tuple[str, ...]] = {
         "pair_number",
         "source_username",
     ),
-    "transactions": ("id", "created_at", "transaction_type", "amount", "status", "reference_id"),
+    "transactions": (
+        "id",
+        "created_at",
+        "transaction_type",
+        "amount",
+        "status",
+        "reference_id",
+        "balance_after",
+    ),
     "receipts": ("name", "bytes", "type", "created_at"),
     "notifications": ("id", "created_at", "kind", "title", "body", "amount", "link", "read_at"),
     "subscriptions": ("id", "bot_name", "status", "mt5_server", "mt5_login", "subscribed_at", "updated_at"),
@@ -127,8 +145,13 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 async def write_archive(file: IO[bytes], connection: Connection, user_id: str) -> None:
     """Write a member's data. Rows pass one batch at a time, so that memory stays flat."""
+    # Left open by an error, the cursor would be closed later, within another request on this connection.
+    async with aclosing(_batches(connection, user_id)) as batches:
+        await _write_lists(file, batches)
+
+
+async def _write_lists(file: IO[bytes], batches: AsyncIterator[tuple[str, list[Row]]]) -> None:
     with ZipFile(file, "w", ZIP_DEFLATED) as archive, TemporaryFile() as document:
-        batches = _batches(connection, user_id)
         batch = await anext(batches, None)
         document.write(b'{"made_at": "%b"' % datetime.now(UTC).isoformat(timespec="seconds").encode())
         for name, columns in LISTS.items():
@@ -157,7 +180,7 @@ def _csv_file(archive: ZipFile, name: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(archive.open(f"{name}.csv", "w"), encoding="utf-8-sig", newline="")
 
 
-async def _batches(connection: Connection, user_id: str) -> AsyncIterator[tuple[str, list[Row]]]:
+async def _batches(connection: Connection, user_id: str) -> AsyncGenerator[tuple[str, list[Row]]]:
     """Yield rows with the name of their list, of one list at a time."""
     async with connection.cursor(name="member_data") as cursor:
         await cursor.execute("select d.list, d.item from edge.member_data(%s) as d", [user_id])

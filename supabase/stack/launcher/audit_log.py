@@ -6,6 +6,7 @@ elsewhere.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +18,10 @@ from launcher.terminal import Stop
 
 @dataclass
 class Named:
-    """What a log names: hashes of entries by id, and of links of the chain by number."""
+    """Every hash that a log names: of entries by id, and of links of the chain by number."""
 
-    entries: dict[int, str] = field(default_factory=dict)
-    links: dict[int, str] = field(default_factory=dict)
+    entries: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    links: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 def read(log: Path) -> Named:
@@ -34,9 +35,10 @@ def read(log: Path) -> Named:
     named = Named()
     with log.open(encoding="utf-8", errors="replace") as file:
         for line in _objects(file):
-            named.entries.update({entry["id"]: entry["hash"] for entry in line.get("audit_entries") or []})
+            for entry in line.get("audit_entries") or []:
+                named.entries[entry["id"]].add(entry["hash"])
             if head := line.get("audit_head"):
-                named.links[head["seq"]] = head["hash"]
+                named.links[head["seq"]].add(head["hash"])
     return named
 
 
@@ -52,17 +54,20 @@ def _objects(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
 
 
 def differences(database: Database, named: Named) -> list[str]:
-    """Return in words which of the entries and links are missing or different in the database."""
+    """Return in words which of the entries and links are missing or different in the database.
+
+    A number with two hashes in the log is itself a finding: one was cut off, and another one written.
+    """
     stored = {
         "entry": (named.entries, "select id, encode(hash, 'hex') from private.audit_log"),
         "link": (named.links, "select seq, encode(hash, 'hex') from private.audit_chain"),
     }
-    found = []
+    found = list[str]()
     for noun, (said, query) in stored.items():
         there: dict[int, str] = dict(database.rows(query))
-        found += [
-            f"{noun} {number} is {'different' if number in there else 'missing'}"
-            for number, digest in sorted(said.items())
-            if there.get(number) != digest
-        ]
+        for number, digests in sorted(said.items()):
+            if len(digests) > 1:
+                found.append(f"{noun} {number} has {len(digests)} different hashes in the log")
+            elif there.get(number) not in digests:
+                found.append(f"{noun} {number} is {'different' if number in there else 'missing'}")
     return found

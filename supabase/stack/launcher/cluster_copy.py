@@ -50,6 +50,7 @@ class ClusterCopy:
     Attributes:
         before: what the roles are, and what is in each database, by its name.
         violations: what the ledger checks found before.
+        is_schema_sound: whether the schema was what the last migration left.
         without: an extension that the new PostgreSQL lacks and no service needs; else empty.
     """
 
@@ -59,12 +60,14 @@ class ClusterCopy:
         self._database = Database(settings, self._keys, settings.log)
         self.before: dict[str, set[str]] = {}
         self.violations: set[str] = set()
+        self.is_schema_sound = False
         self.without = ""
 
     def read(self) -> None:
         """Read the old cluster, and write it to the folder by the new version's programs."""
         with step("What is in it, and the ledger checks"):
             self.before, self.violations = self._facts(), self._database.violations()
+            self.is_schema_sound = not self._database.rows("select from private.schema_discrepancies limit 1")
         with step("Dump"):
             private_files.make_folder(self._folder)
             system_user.hand_over(self._folder)
@@ -95,6 +98,9 @@ class ClusterCopy:
                 self._grant_administration()
             if broken := sorted(self._database.violations() - self.violations):
                 raise Stop(f"The new cluster breaks the ledger: {', '.join(broken[:5])}.")
+            if self.is_schema_sound:
+                # Another version may print the same definitions in other words.
+                self._database.execute("select private.record_schema()")
         with step("Statistics"):
             self._run("vacuumdb", "--all", "--analyze-only", "--quiet")
 

@@ -21,6 +21,8 @@ FILLING, URGENT = 80, 90
 # Open alarms of these kinds cannot wait; the others can until somebody has time.
 URGENT_ALARMS = ("ledger_violation", "deposit_address", "audit_entry")
 MAIL_LATE_SECONDS = 15 * 60
+# A check takes ten minutes at most, and nine times as long passes until the next.
+CHECK_LATE_SECONDS = 100 * 60
 # Caddy renews a certificate long before.
 CERTIFICATE_LATE_DAYS, CERTIFICATE_URGENT_DAYS = 14, 3
 # What a clock that is set by the network may be corrected by.
@@ -115,7 +117,9 @@ def ledger(database: Database) -> tuple[bool, str]:
     if age is None:
         return True, "not checked yet; the worker does it every minute"
     found = f"{violations} VIOLATIONS {rules}" if violations else "in order"
-    return not violations, f"{found}, checked {age} s ago{_sweep(age, since_whole, oldest)}"
+    if late := age > CHECK_LATE_SECONDS:
+        found = f"NOT HEALTHY: the check is late; {found}"
+    return not violations and not late, f"{found}, checked {age} s ago{_sweep(age, since_whole, oldest)}"
 
 
 def _sweep(age: int, since_whole: int | None, oldest: int | None) -> str:

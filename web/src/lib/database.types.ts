@@ -139,6 +139,7 @@ export type Database = {
           id: string
           kind: string
           receipt_url: string
+          received_amount: number | null
           reference_key: string
           reference_number: string
           status: Database['public']['Enums']['request_status']
@@ -156,6 +157,7 @@ export type Database = {
           id?: string
           kind: string
           receipt_url: string
+          received_amount?: number | null
           reference_key: string
           reference_number: string
           status?: Database['public']['Enums']['request_status']
@@ -172,6 +174,7 @@ export type Database = {
           id?: string
           kind?: string
           receipt_url?: string
+          received_amount?: number | null
           reference_key?: string
           reference_number?: string
           status?: Database['public']['Enums']['request_status']
@@ -263,6 +266,7 @@ export type Database = {
       transactions: {
         Row: {
           amount: number
+          balance_after: number | null
           created_at: string
           decision_no: number | null
           id: string
@@ -274,6 +278,7 @@ export type Database = {
         ComputedFields: never
         Insert: {
           amount: number
+          balance_after?: number | null
           created_at?: string
           decision_no?: number | null
           id?: string
@@ -284,6 +289,7 @@ export type Database = {
         }
         Update: {
           amount?: number
+          balance_after?: number | null
           created_at?: string
           decision_no?: number | null
           id?: string
@@ -427,15 +433,20 @@ export type Database = {
     }
     Functions: {
       acknowledge_alarm: { Args: { p_id: string; p_reason: string }; Returns: Json }
+      add_deposit_reference: { Args: { p_id: string; p_reference: string }; Returns: Json }
       cancel_email_change: { Args: Record<PropertyKey, never>; Returns: Json }
       cancel_request: { Args: { p_id: string }; Returns: Json }
       change_setting: { Args: { p_key: string; p_value: Json }; Returns: Json }
       confirm_correction: { Args: { p_correction_id: string }; Returns: Json }
       confirm_test_mail: { Args: Record<PropertyKey, never>; Returns: Json }
-      decide_deposit: { Args: { p_action: string; p_deposit_id: string; p_reason?: string }; Returns: Json }
+      decide_deposit: {
+        Args: { p_action: string; p_deposit_id: string; p_reason?: string; p_received_amount?: number }
+        Returns: Json
+      }
       decide_withdrawal: {
         Args: {
           p_action: string
+          p_payout_reason?: string
           p_payout_reference?: string
           p_reason?: string
           p_shared_payout?: boolean
@@ -540,6 +551,7 @@ export type Database = {
       }
       rebuild_counters: { Args: { p_reason: string }; Returns: Json }
       reset_two_step: { Args: { p_admin_id: string; p_reason: string }; Returns: Json }
+      restore_member: { Args: { p_profile_id: string; p_reason: string }; Returns: Json }
       retry_mail: { Args: { p_id: number }; Returns: Json }
       search_team: { Args: { p_search: string }; Returns: Json }
       send_test_mail: { Args: Record<PropertyKey, never>; Returns: Json }

@@ -1,10 +1,12 @@
-import { Hourglass } from 'lucide-react'
+import { CircleAlert, Hourglass } from 'lucide-react'
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react'
 import { cn } from '@/lib/cn'
 import { formatLasting } from '@/lib/dates'
-import { formatMoney, type Decimal } from '@/lib/money'
+import { restText, restToSend, type DepositRest } from '@/lib/deposit-rest'
+import { formatMoney, toCents, type Decimal } from '@/lib/money'
 import { usuallyDecidedBy } from '@/lib/review-time'
 import { useNow } from '@/lib/use-now'
+import { Gauge } from './gauge'
 import { Money } from './money'
 import type { Fact } from './review-dialog'
 import { ReviewTimeline, type ReviewStop } from './review-timeline'
@@ -23,12 +25,46 @@ interface StopTexts {
 const late = 'This takes longer than usual. It is still in review, and nothing needs to be sent again.'
 const decided = 'You get a notification and an email, with the reason if it is not approved.'
 
-function stopsOf(kind: 'deposit' | 'withdrawal', sentAt: string, texts: StopTexts, now: Date): ReviewStop[] {
-  const usual = usuallyDecidedBy(kind, sentAt)
+/** While its rest is missing, a deposit is not reviewed. */
+function stopsOfRest(sentAt: string, rest: DepositRest, texts: StopTexts): ReviewStop[] {
+  return [
+    { name: 'Sent', state: 'done', at: <Timestamp value={sentAt} exact />, text: texts.sent },
+    {
+      name: 'Rest asked for',
+      state: 'now',
+      at: <Timestamp value={rest.asked_at} exact />,
+      text: `${restText(rest)}.`,
+    },
+    {
+      name: 'In review',
+      state: 'next',
+      at: <Money value={null} />,
+      text: 'It goes on with the reference of the rest, usually within 24 hours.',
+    },
+    { name: 'Decided', state: 'next', at: <Money value={null} />, text: decided },
+  ]
+}
+
+function stopsOf(props: MoneyInReviewProps, now: Date): ReviewStop[] {
+  const { kind, sentAt, texts, rest } = props
+  if (rest && !rest.referenced_at) return stopsOfRest(sentAt, rest, texts)
+  // The time of the review begins anew with the rest.
+  const from = rest?.referenced_at ?? sentAt
+  const usual = usuallyDecidedBy(kind, from)
   const isLate = now > usual
   return [
     { name: 'Sent', state: 'done', at: <Timestamp value={sentAt} exact />, text: texts.sent },
-    { name: 'In review', state: 'now', at: formatLasting(new Date(sentAt), now), text: texts.review },
+    ...(rest
+      ? [
+          {
+            name: 'Rest sent',
+            state: 'done' as const,
+            at: <Timestamp value={from} exact />,
+            text: `${restText(rest)}. We have the reference of the rest.`,
+          },
+        ]
+      : []),
+    { name: 'In review', state: 'now', at: formatLasting(new Date(from), now), text: texts.review },
     {
       name: 'Usually decided by',
       state: 'next',
@@ -47,6 +83,10 @@ interface MoneyInReviewProps {
   sentAt: string
   /** What must not be done twice. */
   caution: string
+  /** What is missing of a deposit. */
+  rest?: DepositRest | null
+  /** How it is sent, while that is left to do. */
+  restForm?: ReactNode
   texts: StopTexts
   facts: Fact[]
   /** What cancelling does, and what it does not. */
@@ -56,9 +96,33 @@ interface MoneyInReviewProps {
   arrived: boolean
 }
 
-/** A request that nobody has decided yet: that nothing is to be done, where it stands, and the way back. */
+/** What arrived of a deposit; what is missing is hatched. */
+function RestGauge({ amount, rest }: { amount: Decimal; rest: DepositRest }) {
+  const received = formatMoney(rest.received_amount)
+  return (
+    <div className="mt-3">
+      <Gauge
+        label="Arrived"
+        valueText={`${received} of ${formatMoney(amount)}`}
+        value={Number(toCents(rest.received_amount))}
+        max={Number(toCents(amount))}
+        reserved={Number(toCents(rest.missing))}
+        ticks={10}
+      />
+      <div className="tabular -mt-1 flex flex-wrap justify-between gap-x-4 text-compact text-muted-foreground">
+        <span>{received} arrived</span>
+        <span>
+          {formatMoney(rest.missing)} missing of {formatMoney(amount)}
+        </span>
+      </div>
+    </div>
+  )
+}
+
+/** A request that nobody has decided yet: what is to be done, mostly nothing, where it stands, and the way back. */
 export function MoneyInReview(props: MoneyInReviewProps) {
-  const { kind, title, amount, sentAt, caution, texts, facts, consequence, onCancel, arrived } = props
+  const { kind, title, amount, caution, rest = null, restForm, facts, consequence, onCancel, arrived } = props
+  const missing = restToSend({ rest })
   const id = useId()
   const heading = useRef<HTMLHeadingElement>(null)
   // Only what came while the page was open moves; the class must not go while it does.
@@ -79,16 +143,26 @@ export function MoneyInReview(props: MoneyInReviewProps) {
             </span>{' '}
             <Money value={amount} size="hero" />
           </h2>
-          <Badge tone="warning" icon={Hourglass}>
-            In review
+          <Badge tone="warning" icon={missing ? CircleAlert : Hourglass}>
+            {missing ? 'Rest missing' : 'In review'}
           </Badge>
         </div>
         <p className="mt-1 text-lead">
-          <span className="font-semibold">Nothing to do now.</span>{' '}
-          <span className="text-muted-foreground">{caution}</span>
+          <span className="font-semibold">
+            {missing ? `Send the missing ${formatMoney(missing.missing)}.` : 'Nothing to do now.'}
+          </span>{' '}
+          <span className="text-muted-foreground">
+            {missing ? 'Then add the reference of that transfer.' : caution}
+          </span>
         </p>
+        {missing ? (
+          <>
+            <RestGauge amount={amount} rest={missing} />
+            <div className="mt-5">{restForm}</div>
+          </>
+        ) : null}
         <div className="mt-6 border-t pt-6">
-          <ReviewTimeline stops={stopsOf(kind, sentAt, texts, now)} />
+          <ReviewTimeline stops={stopsOf(props, now)} />
         </div>
         <dl className="mt-6 border-t">
           {facts.map((fact) => (

@@ -1,3 +1,4 @@
+import type { ReactNode, Ref } from 'react'
 import { Field } from './field'
 import { Textarea } from './ui/input'
 
@@ -9,14 +10,18 @@ interface ReasonFieldProps {
   onChange: (reason: string) => void
   /** Who reads it. */
   note: string
+  /** What it is asked for. */
+  hint?: ReactNode
   error?: string | null
+  ref?: Ref<HTMLTextAreaElement>
 }
 
 /** A sentence or two of why, with what is left of 1,000 characters. */
-export function ReasonField({ label, value, onChange, note, error }: ReasonFieldProps) {
+export function ReasonField({ label, value, onChange, note, hint, error, ref }: ReasonFieldProps) {
   return (
     <Field
       label={label}
+      hint={hint}
       className="mt-4"
       error={error}
       note={
@@ -31,6 +36,7 @@ export function ReasonField({ label, value, onChange, note, error }: ReasonField
       {(control) => (
         <Textarea
           {...control}
+          ref={ref}
           value={value}
           maxLength={limit}
           onChange={(event) => onChange(event.target.value)}

@@ -1,7 +1,7 @@
 import { ArrowRight } from 'lucide-react'
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react'
 import { Link } from 'react-router'
-import { errorText, isUnanswered, Refusal } from '@/lib/errors'
+import { AskedBack, errorText, isUnanswered, Refusal } from '@/lib/errors'
 import { paths } from '@/lib/paths'
 import { offlineText, useOnline } from '@/lib/use-online'
 import { ErrorLine } from './field'
@@ -97,6 +97,7 @@ function useConfirm({ onConfirm, onUnanswered, errorFallback, unansweredText }: 
     try {
       await onConfirm()
     } catch (error) {
+      if (error instanceof AskedBack) return
       if (onUnanswered && isUnanswered(error)) {
         setLost(lostText)
         const told = await onUnanswered().catch(() => null)

@@ -4,13 +4,24 @@ import { unwrap } from './errors'
 import type { Decimal } from './money'
 import { administratorClient, callFunction } from './supabase'
 
-export type CorrectionKind = 'void_deposit' | 'void_withdrawal' | 'set_package'
+export type CorrectionKind = 'void_deposit' | 'void_withdrawal' | 'set_package' | 'repair_rows'
 
 /** What a confirmation does, in the words of both who proposes and who confirms. */
 export const consequences: Record<CorrectionKind, string> = {
   void_deposit: 'The deposit then no longer counts: cash-in, package and bonuses are worked out anew.',
   void_withdrawal: 'The withdrawal then no longer counts: its amount is available again.',
   set_package: 'The package is then set without cash-in, and bonuses are worked out anew.',
+  repair_rows: 'The rows are then again what the audit log, the requests and the bonuses say. Balances stay.',
+}
+
+export type RowValue = string | number | boolean | null
+
+/** A row that a repair changes: what differs, before and after; whole where it is added (no old) or taken out (no new). */
+export interface RestoredRow {
+  table: string
+  id: string | null
+  old: Record<string, RowValue> | null
+  new: Record<string, RowValue> | null
 }
 
 /** What one administrator proposed and another confirms. Money is decimal text. */
@@ -32,6 +43,11 @@ export interface Correction {
   value: Decimal | null
   /** The member's package now. */
   package_value: Decimal
+  /** Package and cash-in when it was proposed; null where they do not matter. */
+  based_on_package: Decimal | null
+  based_on_cash_in: Decimal | null
+  /** Of a repair of rows; otherwise null. */
+  restores: RestoredRow[] | null
   reason: string
   proposed_by_name: string
   proposed_at: string

@@ -21,6 +21,11 @@ export class Refusal extends Error {
   }
 }
 
+/** The server asked back, and its question stands at a field by now: nothing failed, and the form goes on. */
+export class AskedBack extends Error {
+  override readonly name = 'AskedBack'
+}
+
 interface ErrorLike {
   message?: unknown
   code?: unknown

@@ -1,4 +1,5 @@
 import { queryOptions, useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query'
+import type { DepositRest } from './deposit-rest'
 import { errorText, hasCode, unwrap } from './errors'
 import type { Decimal } from './money'
 import { memberClient } from './supabase'
@@ -16,6 +17,8 @@ export interface Verification {
   cashInAmount: Decimal
   packageValue: Decimal
   sufficientCashIn: boolean
+  /** The largest amount that completes the package; null when nothing is missing. */
+  missingCashIn: Decimal | null
   verificationStep: VerificationStep
   stepMessage: string
 }
@@ -49,6 +52,8 @@ export interface HistoryItem {
   transaction_type: string
   status: string
   created_at: string
+  /** When it was credited or decided; of what waits, when it was asked for. Rows stand in this order. */
+  effective_at: string
   source: HistorySource
   counterparty: string | null
   pair_number: number | null
@@ -68,6 +73,12 @@ export interface HistoryItem {
   cancelled: boolean
   /** Whether it changed the withdrawable balance: not a deposit, and nothing that waits or was refused. */
   in_balance: boolean
+  /** Of an approved deposit, what arrived, where the approval said so. */
+  received_amount: Decimal | null
+  /** Of a pending deposit, what is missing of it. */
+  rest: DepositRest | null
+  /** Of the rests of a deposit, in the order in which they were asked for; null of anything else. */
+  further_references: string[] | null
 }
 
 /** A request of the member's that nobody has decided yet. */
@@ -76,6 +87,7 @@ export interface PendingRequest {
   id: string
   amount: Decimal
   created_at: string
+  rest: DepositRest | null
 }
 
 export interface MemberProfile {

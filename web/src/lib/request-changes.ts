@@ -1,6 +1,8 @@
 import { queryOptions } from '@tanstack/react-query'
 import { adminKey } from './admin-overview'
+import type { AskedRest } from './deposit-rest'
 import { unwrap } from './errors'
+import type { Decimal } from './money'
 import { administratorClient } from './supabase'
 
 export type RequestNoun = 'deposit' | 'withdrawal'
@@ -25,11 +27,14 @@ export interface DecidedRequest {
   decided_by_name: string | null
   voided_at: string | null
   payout_reference: string | null
+  received_amount?: Decimal | null
 }
 
 export interface RequestChanges {
   counts: RequestCounts
   decided: DecidedRequest[]
+  /** Of those deposits that wait for one; not known before it is asked. */
+  rests?: { id: string; rest: AskedRest }[]
 }
 
 async function loadChanges(noun: RequestNoun, ids: string[]): Promise<RequestChanges> {
@@ -51,7 +56,7 @@ export function requestChangesQuery(noun: RequestNoun, ids: string[], counts: Re
     queryKey: [adminKey, noun, 'changes', ids],
     queryFn: () => loadChanges(noun, ids),
     enabled: counts !== undefined,
-    initialData: counts && { counts, decided: [] as DecidedRequest[] },
+    initialData: counts && { counts, decided: [] },
     refetchInterval: often,
     meta: { realm: 'administrator' },
   })

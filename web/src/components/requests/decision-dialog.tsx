@@ -1,7 +1,7 @@
 import { TriangleAlert } from 'lucide-react'
-import { useState, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
 import { administratorSession } from '@/lib/administrator-session'
-import { isUnanswered, Refusal } from '@/lib/errors'
+import { AskedBack, isUnanswered, Refusal } from '@/lib/errors'
 import { formatMoney } from '@/lib/money'
 import { readDecided, type RequestNoun } from '@/lib/request-changes'
 import { toasts } from '@/lib/toast-queue'
@@ -10,7 +10,7 @@ import { Notice } from '@/components/notice'
 import { ReasonField } from '@/components/reason-field'
 import { ReviewDialog, type Fact } from '@/components/review-dialog'
 import type { DecisionAction, MoneyRequest, RequestFlag } from './request'
-import { decidedText, flagText, requestTexts } from './texts'
+import { decidedText, decisionTexts, flagText } from './texts'
 
 /** What stands out about a request, one line each. */
 export function RequestFlags({ flags }: { flags: RequestFlag[] }) {
@@ -30,7 +30,14 @@ export function RequestFlags({ flags }: { flags: RequestFlag[] }) {
 const words = {
   approve: { verb: 'Approve', busy: 'Approving...', status: 'approved' },
   reject: { verb: 'Reject', busy: 'Rejecting...', status: 'rejected' },
+  ask_rest: { verb: 'Ask for the rest of', busy: 'Asking...', status: 'pending' },
 } as const
+
+const consequences: Record<DecisionAction, string> = {
+  approve: 'This cannot be undone. The member is notified immediately.',
+  reject: 'This cannot be undone. The member is notified immediately.',
+  ask_rest: 'The deposit stays pending. The member is notified immediately.',
+}
 
 /** The server's "somebody was faster", with the reason that person gave. */
 function conflictOf(error: unknown): string | null {
@@ -54,7 +61,11 @@ interface DecisionDialogProps {
   note?: ReactNode
   /** What this decision may be given beside the reason. */
   children?: ReactNode
+  /** What a rejection says unless another reason is typed. */
+  suggestedReason?: string
   decide: (reason: string) => Promise<void>
+  /** Whether an error stands at one of the fields by now. */
+  isPlaced?: (error: unknown) => boolean
   onClose: () => void
   /** The row is decided, by this press or by somebody else. */
   onDecided: () => void
@@ -63,18 +74,42 @@ interface DecisionDialogProps {
   onCloseAutoFocus: (event: Event) => void
 }
 
-/** Approving or rejecting a request for money: once, with the facts in sight, and with the reason the member reads. */
+/** Moves the focus to a field: to the first one after a change of what is decided, to the wrong one after an error. */
+function useFieldFocus(action: DecisionAction) {
+  const fields = useRef<HTMLDivElement>(null)
+  const shown = useRef(action)
+  const [faults, setFaults] = useState(0)
+  useEffect(() => {
+    if (shown.current === action) return
+    shown.current = action
+    fields.current?.querySelector<HTMLElement>('input, textarea')?.focus()
+  }, [action])
+  useEffect(() => {
+    if (faults === 0) return
+    fields.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus()
+    // With what is said below the field.
+    fields.current?.scrollIntoView({ block: 'nearest' })
+  }, [faults])
+  return { fields, focusWrong: () => setFaults((count) => count + 1) }
+}
+
+/** Approving or rejecting a request for money, or asking for the rest of one: once, with the facts in sight, and with the reason the member reads. */
 export function DecisionDialog(props: DecisionDialogProps) {
-  const { noun, action, row, facts, flagNote, note, children } = props
-  const { decide, onClose, onDecided, onUncertain, onCloseAutoFocus } = props
+  const { noun, action, row, facts, flagNote, note, children, suggestedReason = '' } = props
+  const { decide, isPlaced, onClose, onDecided, onUncertain, onCloseAutoFocus } = props
   const { amount, flags } = row
-  const [reason, setReason] = useState('')
+  // Null until it is typed: what is suggested follows the amount that arrived.
+  const [typed, setReason] = useState<string | null>(null)
+  const reason = typed ?? suggestedReason
+  const { fields, focusWrong } = useFieldFocus(action)
   const [conflict, setConflict] = useState<string | null>(null)
   const { verb, busy, status } = words[action]
-  const { failed, done, many } = requestTexts[noun][action]
+  const { failed, done, many } = decisionTexts(noun, action)
+  const asks = action === 'ask_rest'
 
   function finish() {
-    toasts.success(done, { money: true, description: `${row.username}, ${formatMoney(amount)}`, many })
+    const what = asks ? `deposit of ${formatMoney(amount)}` : formatMoney(amount)
+    toasts.success(done, { money: true, description: `${row.username}, ${what}`, many })
     onDecided()
     onClose()
   }
@@ -98,7 +133,11 @@ export function DecisionDialog(props: DecisionDialogProps) {
     } catch (error) {
       const elsewhere = conflictOf(error)
       if (elsewhere === null) {
-        if (isUnanswered(error)) throw error
+        if (error instanceof AskedBack || isUnanswered(error)) throw error
+        if (isPlaced?.(error)) {
+          focusWrong()
+          return
+        }
         const said = error instanceof Refusal && error.speaks && error.message ? error.message : failed
         toasts.error('Error', { description: said })
         throw error
@@ -114,7 +153,7 @@ export function DecisionDialog(props: DecisionDialogProps) {
     <ReviewDialog
       open
       onClose={onClose}
-      title={`${verb} ${noun} of ${formatMoney(amount)}?`}
+      title={`${verb} ${asks ? 'the ' : ''}${noun} of ${formatMoney(amount)}?`}
       facts={facts}
       flags={
         <>
@@ -131,8 +170,12 @@ export function DecisionDialog(props: DecisionDialogProps) {
           ) : null}
         </>
       }
-      warning={<>{note} This cannot be undone. The member is notified immediately.</>}
-      confirmLabel={`${verb} ${formatMoney(amount)}`}
+      warning={
+        <>
+          {note} {consequences[action]}
+        </>
+      }
+      confirmLabel={asks ? 'Ask for the rest' : `${verb} ${formatMoney(amount)}`}
       busyLabel={busy}
       destructive={action === 'reject'}
       onConfirm={confirm}
@@ -141,15 +184,17 @@ export function DecisionDialog(props: DecisionDialogProps) {
       conflict={conflict}
       onCloseAutoFocus={onCloseAutoFocus}
     >
-      {action === 'reject' ? (
-        <ReasonField
-          label="Rejection Reason"
-          value={reason}
-          onChange={setReason}
-          note="The member will see this"
-        />
-      ) : null}
-      {children}
+      <div ref={fields} className="scroll-mb-4">
+        {action === 'reject' ? (
+          <ReasonField
+            label="Rejection Reason"
+            value={reason}
+            onChange={setReason}
+            note="The member will see this"
+          />
+        ) : null}
+        {children}
+      </div>
     </ReviewDialog>
   )
 }

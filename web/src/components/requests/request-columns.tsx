@@ -13,6 +13,7 @@ import {
 } from '@/components/ui/dropdown-menu'
 import { Tooltip } from '@/components/ui/tooltip'
 import { zoneName } from '@/lib/dates'
+import { compare } from '@/lib/money'
 import { movedNothing, shownStatus } from '@/lib/movement'
 import type { RequestNoun } from '@/lib/request-changes'
 import { offlineText, useOnline } from '@/lib/use-online'
@@ -20,7 +21,7 @@ import { Due } from './due'
 import type { DecisionAction, MoneyRequest, RequestActs } from './request'
 import { decidedText } from './texts'
 
-const words: Record<DecisionAction, string> = { approve: 'Approve', reject: 'Reject' }
+const words = { approve: 'Approve', reject: 'Reject' }
 
 interface RequestColumnsProps<Row extends MoneyRequest> {
   noun: RequestNoun
@@ -48,7 +49,7 @@ function hindrance<Row extends MoneyRequest>(
 }
 
 function DecisionButton<Row extends MoneyRequest>(
-  props: RequestColumnsProps<Row> & { row: Row; action: DecisionAction },
+  props: RequestColumnsProps<Row> & { row: Row; action: keyof typeof words },
 ) {
   const { noun, acts, row, action } = props
   const reason = hindrance(props, row, action, useOnline())
@@ -104,6 +105,16 @@ function Actions<Row extends MoneyRequest>(props: RequestColumnsProps<Row> & { r
   )
 }
 
+/** What arrived of an approved deposit, where it was another amount. */
+function Arrived({ row: { amount, received_amount: received } }: { row: MoneyRequest }) {
+  if (!received || compare(received, amount) === 0) return null
+  return (
+    <span className="text-caption font-normal whitespace-nowrap text-muted-foreground">
+      <Money value={received} /> arrived
+    </span>
+  )
+}
+
 /** When it was asked for, and while it waits until when it is due. */
 function Requested({ row }: { row: MoneyRequest }) {
   return (
@@ -142,10 +153,13 @@ export function requestColumns<Row extends MoneyRequest>(props: RequestColumnsPr
       header: 'Amount',
       meta: { label: 'Amount', align: 'right', sort: 'amount', phone: 'amount' },
       cell: ({ row: { original } }) => (
-        <Money
-          value={original.amount}
-          className={movedNothing(original) ? 'text-muted-foreground' : 'font-semibold'}
-        />
+        <span className="inline-flex flex-col items-end md:leading-tight">
+          <Money
+            value={original.amount}
+            className={movedNothing(original) ? 'text-muted-foreground' : 'font-semibold'}
+          />
+          <Arrived row={original} />
+        </span>
       ),
     },
     {

@@ -14,6 +14,7 @@ import { offlineText, useOnline } from '@/lib/use-online'
 import { RequestFlags } from './decision-dialog'
 import { Due } from './due'
 import type { DetailsPlace, MoneyRequest, RequestActs } from './request'
+import { RestNote } from './row-note'
 
 interface RequestDetailsProps<Row extends MoneyRequest> {
   noun: RequestNoun
@@ -51,6 +52,10 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
         { label: 'Decided by', value: row.decided_by_name ?? 'The member' },
       ]
     : [{ label: 'Review', value: <Due at={row.due_at} /> }]
+  const arrived: Fact[] = [
+    ...(row.received_amount ? [{ label: 'Arrived', value: <Money value={row.received_amount} /> }] : []),
+    ...(row.rest ? [{ label: 'Rest', value: <RestNote rest={row.rest} /> }] : []),
+  ]
   const voided: Fact[] = row.voided_at
     ? [{ label: 'Voided', value: <Timestamp value={row.voided_at} exact /> }]
     : []
@@ -101,6 +106,7 @@ export function RequestDetails<Row extends MoneyRequest>(props: RequestDetailsPr
           facts={[
             { label: 'User', value: row.username },
             { label: 'Amount', value: <Money value={row.amount} className="font-semibold" /> },
+            ...arrived,
             ...facts,
             { label: 'Status', value: <StatusBadge status={shownStatus(row)} /> },
             { label: 'Date', value: <Timestamp value={row.created_at} exact /> },

@@ -34,8 +34,12 @@ interface RequestListProps<Row extends MoneyRequest> {
   flagNoteOf?: (row: Row, action: DecisionAction) => string | undefined
   noteOf?: (row: Row, action: DecisionAction) => ReactNode
   /** More fields of the decision dialog. */
-  fieldsOf?: (row: Row, action: DecisionAction) => ReactNode
+  fieldsOf?: (row: Row, action: DecisionAction, onDecide: RequestActs<Row>['onDecide']) => ReactNode
+  /** What a rejection says unless another reason is typed. */
+  suggestedReasonOf?: (row: Row) => string
   decide: (row: Row, action: DecisionAction, reason: string) => Promise<void>
+  /** Whether an error stands at one of the fields by now. */
+  isPlaced?: (error: unknown) => boolean
   details: (row: Row, acts: RequestActs<Row>, place: DetailsPlace) => ReactNode
 }
 
@@ -59,6 +63,7 @@ function useRequestTable() {
 /** A list of requests for money: what waits, oldest first, and every decision that was made. */
 export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Row>) {
   const { noun, load, columnsOf, factsOf, flagNoteOf, noteOf, fieldsOf, decide, details } = props
+  const { suggestedReasonOf, isPlaced } = props
   const { table, status } = useRequestTable()
   const query = useAdminList(noun, table, load, requestTexts[noun].failedToLoad)
   const forbidden = useMoneyForbidden()
@@ -114,7 +119,9 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
         loadingText={texts.loading}
         empty={<EmptyState drawing="mooring" title={texts.none} text="Requests of members appear here." />}
         emptyFilteredTitle={texts.none}
-        rowNote={(row) => (row.decidedMeanwhile || row.flags.length > 0 ? <RowNote row={row} /> : null)}
+        rowNote={(row) =>
+          row.decidedMeanwhile || row.rest || row.flags.length > 0 ? <RowNote row={row} /> : null
+        }
         selectedId={open?.row.id ?? detailsId}
         // Who may not decide about money may not take the list away either.
         onExport={forbidden === null ? (progress) => exportCsv(nouns, table.state, progress) : undefined}
@@ -134,7 +141,9 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
           facts={factsOf(open.row, open.action)}
           flagNote={flagNoteOf?.(open.row, open.action)}
           note={noteOf?.(open.row, open.action)}
+          suggestedReason={suggestedReasonOf?.(open.row)}
           decide={(reason) => decide(open.row, open.action, reason)}
+          isPlaced={isPlaced}
           onClose={close}
           onDecided={() => {
             setDetailsId(null)
@@ -143,7 +152,7 @@ export function RequestList<Row extends MoneyRequest>(props: RequestListProps<Ro
           onUncertain={reread}
           onCloseAutoFocus={focusNext}
         >
-          {fieldsOf?.(open.row, open.action)}
+          {fieldsOf?.(open.row, open.action, start)}
         </DecisionDialog>
       ) : null}
     </>

@@ -1,8 +1,10 @@
 import type { TablePage } from '@/components/data-table/types'
+import type { AskedRest } from '@/lib/deposit-rest'
 import type { Decimal } from '@/lib/money'
 import type { RequestCounts } from '@/lib/request-changes'
 
-export type DecisionAction = 'approve' | 'reject'
+/** `ask_rest`, of deposits only, leaves the request pending. */
+export type DecisionAction = 'approve' | 'reject' | 'ask_rest'
 
 /** What stands out about a request. */
 export interface RequestFlag {
@@ -32,6 +34,10 @@ export interface MoneyRequest {
   voided_at: string | null
   /** How it was paid, once it was. */
   payout_reference?: string | null
+  /** Of an approved deposit, what arrived, where the approval said so. */
+  received_amount?: Decimal | null
+  /** What the member of a pending deposit was asked to send. */
+  rest?: AskedRest | null
   username: string
   display_name: string | null
   email: string | null

@@ -1,6 +1,6 @@
 import { formatExact, zoneName } from '@/lib/dates'
-import type { DecidedRequest } from '@/lib/request-changes'
-import type { RequestFlag } from './request'
+import type { DecidedRequest, RequestNoun } from '@/lib/request-changes'
+import type { DecisionAction, RequestFlag } from './request'
 
 /** Every sentence that names the kind of request, written out, so that each can be found and read as it is. */
 export const requestTexts = {
@@ -41,6 +41,17 @@ export const requestTexts = {
     void: 'Void this withdrawal',
   },
 } as const
+
+const askRest = {
+  failed: 'Failed to ask for the rest',
+  done: 'The member was asked for the rest',
+  many: 'members asked for the rest',
+}
+
+/** What is said after a decision, or after a deposit's rest was asked for. */
+export function decisionTexts(noun: RequestNoun, action: DecisionAction) {
+  return action === 'ask_rest' ? askRest : requestTexts[noun][action]
+}
 
 /** A flag in words; the server names a time in UTC, the lists beside it name the reader's zone. */
 export function flagText({ text, until }: RequestFlag): string {

@@ -82,8 +82,14 @@ function StopsBadge({ alarm }: { alarm: Alarm }) {
   )
 }
 
+interface RowProps {
+  alarm: Alarm
+  onAcknowledge?: () => void
+  onRestore?: () => void
+}
+
 /** One alarm: what is wrong, what to do, what it concerns, since when, what it stops, who acknowledged it. */
-export function AlarmRow({ alarm, onAcknowledge }: { alarm: Alarm; onAcknowledge?: () => void }) {
+export function AlarmRow({ alarm, onAcknowledge, onRestore }: RowProps) {
   return (
     <li className="flex flex-col gap-x-6 gap-y-3 border-b py-4 md:flex-row md:items-start md:justify-between">
       <div className="min-w-0 grow">
@@ -122,17 +128,28 @@ export function AlarmRow({ alarm, onAcknowledge }: { alarm: Alarm; onAcknowledge
         <DifferencesTable alarm={alarm} />
         <RepairsTable alarm={alarm} />
       </div>
-      {onAcknowledge && !alarm.acknowledged_at ? (
-        <Button
-          variant="outline"
-          size="row"
-          className="self-start"
-          aria-label={`Acknowledge: ${alarm.problem}${alarm.username ? ` ${alarm.username}` : ''}`}
-          onClick={onAcknowledge}
-        >
-          Acknowledge
-        </Button>
-      ) : null}
+      <div className="flex shrink-0 gap-2 self-start">
+        {onRestore && alarm.rule === 'I51' && alarm.profile_id ? (
+          <Button
+            variant="outline"
+            size="row"
+            aria-label={`Restore ${alarm.username ?? 'the member'}`}
+            onClick={onRestore}
+          >
+            Restore
+          </Button>
+        ) : null}
+        {onAcknowledge && !alarm.acknowledged_at ? (
+          <Button
+            variant="outline"
+            size="row"
+            aria-label={`Acknowledge: ${alarm.problem}${alarm.username ? ` ${alarm.username}` : ''}`}
+            onClick={onAcknowledge}
+          >
+            Acknowledge
+          </Button>
+        ) : null}
+      </div>
     </li>
   )
 }

@@ -11,6 +11,7 @@ import { AcknowledgeDialog } from './acknowledge-dialog'
 import { AlarmRow } from './alarm-row'
 import { alarmsQuery, type Alarm, type Alarms } from './api'
 import { RebuildCounters } from './rebuild-counters'
+import { RestoreDialog } from './restore-dialog'
 
 const most = 500
 const step = 25
@@ -20,9 +21,10 @@ interface ListProps {
   alarms: Alarms
   onMore: () => void
   onAcknowledge?: (alarm: Alarm) => void
+  onRestore?: (alarm: Alarm) => void
 }
 
-function AlarmList({ label, alarms, onMore, onAcknowledge }: ListProps) {
+function AlarmList({ label, alarms, onMore, onAcknowledge, onRestore }: ListProps) {
   const { items, total } = alarms
   return (
     <>
@@ -32,6 +34,7 @@ function AlarmList({ label, alarms, onMore, onAcknowledge }: ListProps) {
             key={alarm.id}
             alarm={alarm}
             onAcknowledge={onAcknowledge && (() => onAcknowledge(alarm))}
+            onRestore={onRestore && (() => onRestore(alarm))}
           />
         ))}
       </ul>
@@ -56,6 +59,7 @@ export function AlarmsPage() {
   const open = useQuery(alarmsQuery('open', openSize))
   const ended = useQuery(alarmsQuery('ended', endedSize))
   const [acknowledging, setAcknowledging] = useState<Alarm | null>(null)
+  const [restoring, setRestoring] = useState<Alarm | null>(null)
   const isSuper = useAdminRole() === 'super_admin'
   return (
     <>
@@ -94,6 +98,7 @@ export function AlarmsPage() {
                 alarms={alarms}
                 onMore={() => setOpenSize((size) => Math.min(size + 100, most))}
                 onAcknowledge={isSuper ? setAcknowledging : undefined}
+                onRestore={isSuper ? setRestoring : undefined}
               />
             )}
           </Region>
@@ -123,6 +128,7 @@ export function AlarmsPage() {
       {acknowledging ? (
         <AcknowledgeDialog alarm={acknowledging} onClose={() => setAcknowledging(null)} />
       ) : null}
+      {restoring ? <RestoreDialog alarm={restoring} onClose={() => setRestoring(null)} /> : null}
     </>
   )
 }

@@ -9,6 +9,8 @@ interface Repair {
   bonus_id: string | null
   bonus_type: string
   user_id: string | null
+  /** Who had it before; absent where that is the same member. */
+  taken_from?: string
   old_amount: Decimal | null
   new_amount: Decimal | null
 }
@@ -23,8 +25,8 @@ export interface Alarm {
   details: Record<string, unknown> & { repairs?: Repair[]; says?: unknown; is?: unknown }
   problem: string
   advice: string
-  /** Whose money nothing can be decided about meanwhile. */
-  stops: 'everybody' | 'member' | null
+  /** What nobody can decide meanwhile. */
+  stops: 'everybody' | 'member' | 'administrator' | 'setting' | null
   urgent: boolean
   row: {
     kind: 'deposit' | 'withdrawal' | 'bonus' | 'transaction' | 'member' | 'administrator'
@@ -74,6 +76,20 @@ export function useAcknowledgeAlarm() {
         await (await administratorClient()).rpc('acknowledge_alarm', { p_id: act.id, p_reason: act.reason }),
       ),
     // Also after a refusal: it may be over by now.
+    onSettled: () => queries.invalidateQueries({ queryKey: [adminKey] }),
+    meta: { realm: 'administrator' },
+  })
+}
+
+export function useRestoreMember() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async (act: { profileId: string; reason: string }) =>
+      unwrap(
+        await (
+          await administratorClient()
+        ).rpc('restore_member', { p_profile_id: act.profileId, p_reason: act.reason }),
+      ),
     onSettled: () => queries.invalidateQueries({ queryKey: [adminKey] }),
     meta: { realm: 'administrator' },
   })

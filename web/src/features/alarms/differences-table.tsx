@@ -21,7 +21,7 @@ export function DifferencesTable({ alarm }: { alarm: Alarm }) {
         <tbody>
           {differences.rows.map(({ name, one, other }) => (
             <TableRow key={name}>
-              <TableCell className="h-11">{name}</TableCell>
+              <TableCell className="h-11 [overflow-wrap:normal]">{name}</TableCell>
               <TableCell className="h-11 break-all">{one}</TableCell>
               <TableCell className="h-11 font-semibold break-all">{other}</TableCell>
             </TableRow>

@@ -25,6 +25,7 @@ export function RepairsTable({ alarm }: { alarm: Alarm }) {
         <tbody>
           {repairs.map((repair, index) => {
             const member = alarm.members?.[repair.user_id ?? '']
+            const before = alarm.members?.[repair.taken_from ?? '']
             return (
               <TableRow key={repair.bonus_id ?? index}>
                 <TableCell className="h-11">
@@ -38,6 +39,9 @@ export function RepairsTable({ alarm }: { alarm: Alarm }) {
                   ) : (
                     'Unknown'
                   )}
+                  {before ? (
+                    <span className="text-muted-foreground"> taken from {before.username}</span>
+                  ) : null}
                 </TableCell>
                 <TableCell className="h-11">{bonusWords[repair.bonus_type] ?? repair.bonus_type}</TableCell>
                 <TableCell className="h-11" data-align="right">

@@ -8,6 +8,12 @@ test('an alarm says whose money it blocks', () => {
   expect(stopsWords({ stops: 'member', acknowledged_at: null })).toBe(
     "Blocks decisions about this member's money",
   )
+  expect(stopsWords({ stops: 'administrator', acknowledged_at: null })).toBe(
+    'Blocks decisions of this administrator',
+  )
+  expect(stopsWords({ stops: 'setting', acknowledged_at: null })).toBe(
+    'Blocks decisions that depend on this setting',
+  )
   expect(stopsWords({ stops: null, acknowledged_at: null })).toBe('Decisions go on')
   expect(stopsWords({ stops: null, acknowledged_at: at })).toBe(
     'Acknowledged: decisions go on until it changes',

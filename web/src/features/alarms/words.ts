@@ -5,6 +5,8 @@ import type { Alarm } from './api'
 const stopWords = {
   everybody: 'every decision about money',
   member: "decisions about this member's money",
+  administrator: 'decisions of this administrator',
+  setting: 'decisions that depend on this setting',
 } as const
 
 /** What an alarm blocks. */
@@ -40,6 +42,7 @@ const namedThings: [rule: RegExp, object: RegExp, label: string, words: (...foun
   [/^I26$/, /^(?:entry )?(\d+)$/, 'Where', (seq) => `Entry ${seq} of the audit log`],
   [/^I27$/, /^flow of (\d{4}-\d\d-\d\d)$/, 'Day', dayWords],
   [/^(I27|I40)$/, /^(\w+)$/, 'Figure', labelOf],
+  [/^I52$/, /^([\w.]+)$/, 'Setting', (key) => key],
   [/^I3[89]$/, /^(\d{4}-\d\d-\d\d)(?: [\d:.]+)?$/, 'Day', dayWords],
   [/^I(28|30)$/, /^\d+ (\d{4}-\d\d-\d\d)$/, 'Day', dayWords],
   [/^I1[01]$/, /^(\w+) \d+ (\d*)$/, 'Bonus', (type, pair) => labelOf(type) + (pair ? `, pair ${pair}` : '')],
@@ -113,6 +116,7 @@ const labels: Record<string, string> = {
   decision_no: 'Decision number',
   entry: 'Entry of the audit log',
   is_active: 'Active',
+  revision: 'Changes',
   user_id: 'Member id',
 }
 

@@ -39,6 +39,12 @@ function Row({ correction, children }: { correction: Correction; children: React
       <Money value={correction.amount ?? correction.value} className="font-semibold lg:text-right" />
       <div className="min-w-0">
         <p className="break-words">{correction.reason}</p>
+        {correction.based_on_package && correction.based_on_cash_in ? (
+          <p className="text-compact text-muted-foreground">
+            Based on a package of <Money value={correction.based_on_package} /> and a cash-in of{' '}
+            <Money value={correction.based_on_cash_in} />
+          </p>
+        ) : null}
         <Step what="Proposed" who={correction.proposed_by_name} when={correction.proposed_at} />
       </div>
       <div className="min-w-0 lg:text-right">{children}</div>

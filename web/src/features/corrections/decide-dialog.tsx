@@ -8,7 +8,7 @@ import { consequences, type Correction } from '@/lib/corrections'
 import { hasCode, errorText } from '@/lib/errors'
 import { toasts } from '@/lib/toast-queue'
 import { useConfirmCorrection, useDiscardCorrection } from './api'
-import { deedOf } from './words'
+import { deedOf, restoredWords } from './words'
 
 function targetFacts(correction: Correction): Fact[] {
   const { kind, amount, reference, requested_at: requestedAt, package_value: before, value } = correction
@@ -16,6 +16,12 @@ function targetFacts(correction: Correction): Fact[] {
     return [
       { label: 'Package', value: <Change from={<Money value={before} />} to={<Money value={value} />} /> },
     ]
+  }
+  if (kind === 'repair_rows') {
+    return (correction.restores ?? []).map((row, index) => ({
+      label: `Row ${index + 1}`,
+      value: <span className="break-words">{restoredWords(row)}</span>,
+    }))
   }
   return [
     { label: 'Amount', value: <Money value={amount} className="font-semibold" /> },
@@ -96,7 +102,7 @@ export function DecideDialog(props: { act: Act; correction: Correction; onClose:
         try {
           await (act === 'confirm' ? confirm : discard).mutateAsync(correction.id)
         } catch (error) {
-          if (!hasCode(error, 'already_decided', 'not_correctable')) throw error
+          if (!hasCode(error, 'already_decided', 'not_correctable', 'rows_wrong')) throw error
           setConflict(errorText(error, failures[act]))
           return
         }

@@ -8,6 +8,7 @@ import { Region } from '@/components/region'
 import { Button } from '@/components/ui/button'
 import { Tabs, TabsContent, TabsList, TabsTrigger } from '@/components/ui/tabs'
 import { formatTime } from '@/lib/dates'
+import { restToSend } from '@/lib/deposit-rest'
 import { memberQuery, type Member } from '@/lib/member'
 import { platformQuery } from '@/lib/platform'
 import { useStore } from '@/lib/store'
@@ -43,7 +44,11 @@ function useView(): [View, (view: string) => void] {
 function purposeOf(member: Member | undefined): string {
   if (!member || member.verification.verificationStep === 'complete')
     return 'Your balance, your team and what each has earned.'
-  if (pendingDeposit(member)) return 'Your deposit is in review. There is nothing to do now.'
+  const waiting = pendingDeposit(member)
+  if (waiting)
+    return restToSend(waiting)
+      ? 'Part of your deposit is missing.'
+      : 'Your deposit is in review. There is nothing to do now.'
   const left = 5 - nextStepOf(member).number
   return `${left === 1 ? 'One step' : `${['Two', 'Three', 'Four'][left - 2]} steps`} left. Your balance and team appear here.`
 }

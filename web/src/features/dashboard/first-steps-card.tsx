@@ -6,6 +6,7 @@ import { Button } from '@/components/ui/button'
 import { Popover } from '@/components/ui/popover'
 import { VerificationGauge } from '@/components/verification-gauge'
 import { cn } from '@/lib/cn'
+import { restToSend, type DepositRest } from '@/lib/deposit-rest'
 import type { Member, PendingRequest } from '@/lib/member'
 import { formatMoney } from '@/lib/money'
 import { paths } from '@/lib/paths'
@@ -72,8 +73,37 @@ function NextStep({ member }: { member: Member }) {
   )
 }
 
-/** The money is under way: nothing here asks for it again. */
-function Waiting({ message, deposit }: { message: string; deposit: PendingRequest }) {
+/** A part did not arrive: the one next step is to send it. */
+function RestMissing({ message, deposit, rest }: WaitingProps & { rest: DepositRest }) {
+  return (
+    <>
+      <p className="text-compact text-muted-foreground">{message}</p>
+      <h2 id="verification" className="mt-2 text-title-phone md:text-title">
+        {formatMoney(rest.missing)} of your deposit of {formatMoney(deposit.amount)} is missing
+      </h2>
+      <p className="mt-2 text-lead text-muted-foreground">
+        {formatMoney(rest.received_amount)} arrived. Send the rest, then add the reference of that transfer.
+      </p>
+      <Button asChild size="wide" className="mt-5 max-sm:w-full sm:self-start">
+        <Link to={paths.deposit}>
+          Send the rest
+          <ArrowRight aria-hidden />
+        </Link>
+      </Button>
+      <RiskLine className="mt-4 text-muted-foreground" />
+    </>
+  )
+}
+
+interface WaitingProps {
+  message: string
+  deposit: PendingRequest
+}
+
+/** The money is under way: nothing here asks for it again, but for what is missing of it. */
+function Waiting({ message, deposit }: WaitingProps) {
+  const missing = restToSend(deposit)
+  if (missing) return <RestMissing message={message} deposit={deposit} rest={missing} />
   return (
     <>
       <p className="text-compact text-muted-foreground">{message}</p>

@@ -1,9 +1,10 @@
-import { ChevronRight, Hourglass } from 'lucide-react'
+import { ChevronRight, CircleAlert, Hourglass } from 'lucide-react'
 import { Link } from 'react-router'
 import { Gauge } from '@/components/gauge'
 import { Badge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { formatRelative } from '@/lib/dates'
+import { restText, restToSend } from '@/lib/deposit-rest'
 import type { PendingRequest } from '@/lib/member'
 import { formatMoney } from '@/lib/money'
 import { paths } from '@/lib/paths'
@@ -18,8 +19,10 @@ const kinds = {
 /** Where a request stands between being sent and the time by which it is usually decided. */
 export function ReviewProgress({ request, className }: { request: PendingRequest; className?: string }) {
   const now = useNow()
-  const sent = new Date(request.created_at)
-  const usual = usuallyDecidedBy(request.source, request.created_at)
+  // The time of the review begins anew with the rest.
+  const from = request.rest?.referenced_at ?? request.created_at
+  const sent = new Date(from)
+  const usual = usuallyDecidedBy(request.source, from)
   const isLate = now > usual
   return (
     <div className={className}>
@@ -33,7 +36,7 @@ export function ReviewProgress({ request, className }: { request: PendingRequest
       />
       <div className="-mt-1 flex flex-wrap justify-between gap-x-4 text-compact text-muted-foreground">
         <span>
-          Sent <Timestamp value={request.created_at} />
+          {request.rest ? 'Rest sent' : 'Sent'} <Timestamp value={from} />
         </span>
         <span>
           {isLate ? 'longer than usual, since ' : 'usually by '}
@@ -48,21 +51,29 @@ export function ReviewProgress({ request, className }: { request: PendingRequest
 function InReviewCard({ request }: { request: PendingRequest }) {
   const { label, to } = kinds[request.source]
   const name = `${label} of ${formatMoney(request.amount)}`
+  const missing = restToSend(request)
   return (
-    <article aria-label={`${name}, in review`} className="card-box min-w-0">
+    <article
+      aria-label={`${name}, ${missing ? 'rest missing' : 'in review'}`}
+      className="card-box flex min-w-0 flex-col"
+    >
       <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
         <h2 className="tabular text-section">{name}</h2>
-        <Badge tone="warning" icon={Hourglass}>
-          In review
+        <Badge tone="warning" icon={missing ? CircleAlert : Hourglass}>
+          {missing ? 'Rest missing' : 'In review'}
         </Badge>
       </div>
-      <ReviewProgress request={request} className="mt-2" />
-      <div className="mt-1 -mb-2.5 flex items-center justify-between gap-4">
-        <span>Nothing to do now.</span>
+      {missing ? (
+        <p className="mt-2 text-muted-foreground">{restText(missing)}.</p>
+      ) : (
+        <ReviewProgress request={request} className="mt-2" />
+      )}
+      <div className="mt-auto -mb-2.5 flex items-center justify-between gap-4 pt-1">
+        <span>{missing ? 'Send the rest, then add its reference.' : 'Nothing to do now.'}</span>
         <Link
           to={to}
           aria-label={`Open ${name}`}
-          className="inline-flex min-h-11 items-center gap-1 rounded-mark font-semibold text-primary hover:underline"
+          className="inline-flex min-h-11 shrink-0 items-center gap-1 rounded-mark font-semibold text-primary hover:underline"
         >
           Open
           <ChevronRight className="size-4" aria-hidden />

@@ -1,3 +1,4 @@
+import { restText, restToSend } from '@/lib/deposit-rest'
 import { compare, formatMoney } from '@/lib/money'
 import type { Member, PendingRequest } from '@/lib/member'
 import { paths } from '@/lib/paths'
@@ -77,6 +78,7 @@ export function stepRowsOf(member: Member, packages: Package[]): StepRow[] {
   const { profile } = member
   const number = numberOf(member)
   const waiting = pendingDeposit(member)
+  const missing = waiting && restToSend(waiting)
   const state = (step: number) => (step < number ? 'done' : step === number ? 'now' : 'next')
   const [least, most] = [packages[0], packages.at(-1)]
   const prices = least && most ? `, ${formatMoney(least.value)} to ${formatMoney(most.value)}` : ''
@@ -101,10 +103,12 @@ export function stepRowsOf(member: Member, packages: Package[]): StepRow[] {
     },
     {
       name: 'Deposit',
-      text: waiting
-        ? `${formatMoney(waiting.amount)}, in review`
-        : 'Send USDT over TRC20, then the proof. Review usually within 24 hours.',
-      state: waiting ? 'review' : state(4),
+      text: missing
+        ? restText(missing)
+        : waiting
+          ? `${formatMoney(waiting.amount)}, in review`
+          : 'Send USDT over TRC20, then the proof. Review usually within 24 hours.',
+      state: missing ? 'now' : waiting ? 'review' : state(4),
     },
   ]
 }

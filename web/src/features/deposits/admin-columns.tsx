@@ -8,6 +8,7 @@ import { requestColumns } from '@/components/requests/request-columns'
 import { Button } from '@/components/ui/button'
 import { DropdownMenuItem } from '@/components/ui/dropdown-menu'
 import type { AdminDeposit } from './admin-api'
+import { referencesOf } from './admin-facts'
 
 /** The ten columns of the deposits list. */
 export function depositColumns(
@@ -17,10 +18,21 @@ export function depositColumns(
   const { first, last } = requestColumns<AdminDeposit>({
     noun: 'deposit',
     acts,
+    blocked: ({ refusal }) => refusal,
     menu: (deposit) => (
-      <DropdownMenuItem disabled={acts.forbidden !== null} onSelect={() => onReceipt(deposit)}>
-        View receipt
-      </DropdownMenuItem>
+      <>
+        <DropdownMenuItem disabled={acts.forbidden !== null} onSelect={() => onReceipt(deposit)}>
+          View receipt
+        </DropdownMenuItem>
+        {deposit.status === 'pending' ? (
+          <DropdownMenuItem
+            disabled={acts.forbidden !== null}
+            onSelect={() => acts.onDecide(deposit, 'ask_rest')}
+          >
+            Ask for the rest
+          </DropdownMenuItem>
+        ) : null}
+      </>
     ),
   })
   return [
@@ -48,7 +60,13 @@ export function depositColumns(
       id: 'reference',
       header: 'Reference',
       meta: { label: 'Reference', phone: 'hidden', spare: 4 },
-      cell: ({ row: { original } }) => <Reference value={original.reference_number} short />,
+      cell: ({ row: { original } }) => (
+        <span className="inline-flex flex-col items-start">
+          {referencesOf(original).map((reference) => (
+            <Reference key={reference} value={reference} short />
+          ))}
+        </span>
+      ),
     },
     {
       id: 'receipt',

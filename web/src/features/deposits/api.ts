@@ -1,11 +1,13 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { readConfig } from '@/lib/config'
-import { Refusal, unwrap } from '@/lib/errors'
+import type { DepositRest } from '@/lib/deposit-rest'
+import { errorText, hasCode, Refusal, unwrap } from '@/lib/errors'
 import { memberKey, useRefreshMember, type Verification } from '@/lib/member'
 import type { Decimal } from '@/lib/money'
 import type { Package } from '@/lib/platform'
 import { sessionEnd } from '@/lib/session-end'
 import { memberClient } from '@/lib/supabase'
+import { toasts } from '@/lib/toast-queue'
 import type { StoredRequest } from '@/lib/use-one-request'
 import type { PreparedReceipt } from './receipt-file'
 
@@ -15,6 +17,8 @@ export interface PendingDeposit {
   reference_number: string
   receipt_url: string
   created_at: string
+  /** What is missing of it; null where nothing was asked for. */
+  rest: DepositRest | null
 }
 
 /** What a member may pay for now, and where to. */
@@ -72,7 +76,7 @@ async function createDeposit(deposit: NewDeposit): Promise<(PendingDeposit & Sto
     .select('id, amount::text, reference_number, receipt_url, created_at, status')
     .eq('id', deposit.id)
     .maybeSingle()
-  return data
+  return data && { ...data, rest: null }
 }
 
 export function useCreateDeposit() {
@@ -91,6 +95,28 @@ export function useCreateDeposit() {
     },
     // Without an answer it may have arrived: the next reading says so.
     onSettled: () => void refresh(),
+  })
+}
+
+interface NewReference {
+  id: string
+  reference: string
+}
+
+/** Says by which transfer the rest of a deposit was sent; again with the same reference it changes nothing. */
+export function useAddReference() {
+  const refresh = useRefreshMember()
+  return useMutation({
+    mutationFn: async ({ id, reference }: NewReference) => {
+      const client = await memberClient()
+      unwrap(await client.rpc('add_deposit_reference', { p_id: id, p_reference: reference }))
+    },
+    // The form is gone by then.
+    onError: (error) => {
+      if (hasCode(error, 'already_decided', 'rest_not_asked'))
+        toasts.error(errorText(error, ''), { money: true })
+    },
+    onSettled: () => refresh(),
   })
 }
 

@@ -44,7 +44,7 @@ export function DepositAddress({ address, sample }: DepositAddressProps) {
   )
 }
 
-function SampleStrip() {
+export function SampleStrip() {
   return (
     <div className="warning-hatch border-b p-2.5">
       <p className="inline-flex max-w-full items-center gap-2 rounded-badge bg-card px-2 py-1 font-semibold text-warning">

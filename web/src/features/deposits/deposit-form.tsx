@@ -4,7 +4,7 @@ import { Link } from 'react-router'
 import { ActsFor } from '@/components/account-name'
 import { ActionBar } from '@/components/action-bar'
 import { ErrorLine, Field } from '@/components/field'
-import { ErrorSummary, fieldError, fieldProps, type useAppForm } from '@/components/form'
+import { ErrorSummary, fieldError, type useAppForm } from '@/components/form'
 import { LeaveGuard } from '@/components/leave-guard'
 import { MayHaveBeenSent } from '@/components/may-have-been-sent'
 import { Money } from '@/components/money'
@@ -13,7 +13,6 @@ import { RiskLine } from '@/components/risk-line'
 import { Button } from '@/components/ui/button'
 import { Checkbox } from '@/components/ui/checkbox'
 import { Label } from '@/components/ui/label'
-import { Textarea } from '@/components/ui/input'
 import { afterPress } from '@/lib/after-press'
 import type { Account } from '@/lib/account'
 import { paths } from '@/lib/paths'
@@ -25,6 +24,7 @@ import { DepositReview } from './deposit-review'
 import { amountOf, type DepositValues } from './deposit-schema'
 import { otherAmount, PackageChoice } from './package-choice'
 import { ReceiptField } from './receipt-field'
+import { ReferenceField } from './reference-field'
 import type { DepositFormState } from './use-deposit-form'
 
 interface DepositFormProps {
@@ -63,24 +63,7 @@ export function DepositForm(props: DepositFormProps) {
         <h2 id="proof" className="-mb-3 text-section">
           Proof of payment
         </h2>
-        <Field
-          label="Reference number"
-          hint="The transaction hash, or the exchange’s number for this transfer."
-          error={fieldError(form, 'reference')}
-        >
-          {(control) => (
-            <Textarea
-              {...control}
-              {...fieldProps(form, 'reference')}
-              rows={1}
-              autoComplete="off"
-              autoCapitalize="none"
-              spellCheck={false}
-              // A browser whose fields do not grow with their text has the room of a transaction hash from the start.
-              className="min-h-11 resize-none font-mono break-all not-supports-[field-sizing:content]:min-h-24 md:text-body md:not-supports-[field-sizing:content]:min-h-18"
-            />
-          )}
-        </Field>
+        <ReferenceField form={form} name="reference" label="Reference number" />
         <ReceiptField
           form={form}
           pdf={options.other_amount_allowed}
@@ -133,18 +116,28 @@ interface AmountSectionProps {
   packages: Platform['packages']
 }
 
-function headingOf({ choices, other_amount_allowed: isOtherAllowed }: DepositOptions): string {
+function headingOf({ choices, other_amount_allowed: isOtherAllowed, verification }: DepositOptions): string {
   if (!isOtherAllowed) return 'Choose a package'
+  if (verification.missingCashIn !== null) return 'Choose an amount'
   return choices.length > 0 ? 'Upgrade or other amount' : 'Other amount'
+}
+
+/** Said under the choices; what completes the package is explained in its row. */
+function noteOfChoice(choice: string, note: string | null, options: DepositOptions): string | null {
+  if (!options.other_amount_allowed)
+    return 'You can move to a higher package later, at its full price. Never to a lower one.'
+  if (choice !== '') return choice === options.verification.missingCashIn ? null : note
+  return options.choices.length > 0
+    ? 'An upgrade costs the full price of the higher package. What you paid before is not deducted.'
+    : null
 }
 
 function AmountSection({ form, options, packages }: AmountSectionProps) {
   const title = useId()
   const [choice, typed] = useWatch({ control: form.control, name: ['choice', 'typed'] })
   const amount = amountOf({ choice, typed })
-  const note = amount === null ? null : explainMeaning(readAmount(amount, packages, options.package_value))
+  const note = amount === null ? null : explainMeaning(readAmount(amount, packages, options))
   const error = fieldError(form, 'choice')
-  const upgrading = options.other_amount_allowed
   return (
     <section aria-labelledby={title}>
       <h2 id={title} className="text-section">
@@ -200,11 +193,8 @@ function AmountSection({ form, options, packages }: AmountSectionProps) {
           )}
         />
       ) : (
-        <p className="mt-2 text-compact text-muted-foreground">
-          {upgrading
-            ? (note ??
-              'An upgrade costs the full price of the higher package. What you paid before is not deducted.')
-            : 'You can move to a higher package later, at its full price. Never to a lower one.'}
+        <p className="mt-2 text-compact text-muted-foreground empty:hidden">
+          {noteOfChoice(choice, note, options)}
         </p>
       )}
     </section>

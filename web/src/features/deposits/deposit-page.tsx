@@ -5,6 +5,7 @@ import { PageHead } from '@/components/page-head'
 import { Region } from '@/components/region'
 import { Skeleton } from '@/components/ui/skeleton'
 import type { Account } from '@/lib/account'
+import { restToSend } from '@/lib/deposit-rest'
 import { platformQuery, type Platform } from '@/lib/platform'
 import { useAccount } from '@/lib/use-account'
 import { depositOptionsQuery, type DepositOptions } from './api'
@@ -48,11 +49,14 @@ function Body({ account, options, platform }: BodyProps) {
   if (!verification.hasProfile || !verification.hasWallet) {
     return <NotReady verification={verification} text="Please complete your profile and settings first" />
   }
-  return <DepositDesk key={options.package_value} account={account} options={options} platform={platform} />
+  // What was chosen before may no longer be offered.
+  const offer = `${options.package_value} ${verification.missingCashIn ?? ''}`
+  return <DepositDesk key={offer} account={account} options={options} platform={platform} />
 }
 
 /** What the page is about now, in one line. */
 function purposeOf(options: DepositOptions | undefined): string {
+  if (options?.pending.some(restToSend)) return 'Part of your deposit is missing.'
   const waiting = options?.pending.length ?? 0
   if (waiting === 1) return 'One request is in review.'
   if (waiting > 1) return `${waiting} requests are in review.`

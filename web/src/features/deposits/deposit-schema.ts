@@ -52,24 +52,32 @@ function typedProblem(
     return `The smallest deposit is ${formatMoney(limits.min_deposit)}`
   if (compare(amount, limits.max_amount) > 0)
     return `The largest deposit is ${formatMoney(limits.max_amount)}`
-  const meaning = readAmount(amount, packages, options.package_value)
+  const meaning = readAmount(amount, packages, options)
   return meaning.kind === 'refused' ? meaning.text : null
+}
+
+/** What a transfer is known by, before the server reads it. */
+export const referenceRule = z
+  .string()
+  .trim()
+  .min(1, 'Enter the reference number')
+  .max(200, 'Use at most 200 characters')
+  .regex(/[\p{L}\p{N}]/u, 'Enter the transaction hash or the exchange\u2019s number')
+
+function unchosen({ other_amount_allowed: isOtherAllowed, choices, verification }: DepositOptions): string {
+  if (!isOtherAllowed) return 'Choose a package'
+  return verification.missingCashIn === null && choices.length > 0
+    ? 'Choose an upgrade or another amount'
+    : 'Choose an amount'
 }
 
 /** The rules a deposit is held to before it is reviewed; the server applies them again. */
 export function depositSchema(options: DepositOptions, packages: Package[], limits: Limits) {
   return z
     .object({
-      choice: z
-        .string()
-        .min(1, options.other_amount_allowed ? 'Choose an upgrade or another amount' : 'Choose a package'),
+      choice: z.string().min(1, unchosen(options)),
       typed: z.string(),
-      reference: z
-        .string()
-        .trim()
-        .min(1, 'Enter the reference number')
-        .max(200, 'Use at most 200 characters')
-        .regex(/[\p{L}\p{N}]/u, 'Enter the transaction hash or the exchange\u2019s number'),
+      reference: referenceRule,
       receiptUrl: z.string().min(1, 'Upload your receipt'),
       receiptFile: z.custom<FileFacts | null>(),
       understood: z.boolean().refine((value) => value, 'Confirm that you understand the risk'),

@@ -22,7 +22,7 @@ export function outcomeOf(amount: Decimal | null, options: DepositOptions, packa
   const present = named(packages, options.package_value)
   const packageNow =
     present?.label ?? (toCents(options.package_value) > 0n ? formatMoney(options.package_value) : 'None')
-  const meaning = amount === null ? null : readAmount(amount, packages, options.package_value)
+  const meaning = amount === null ? null : readAmount(amount, packages, options)
   if (amount === null || meaning === null || meaning.kind === 'refused') {
     return { packageNow, packageAfter: null, rateAfter: null, cashInAfter: null }
   }

@@ -2,6 +2,7 @@ import type { Ref } from 'react'
 import { Money } from '@/components/money'
 import { RadioGroup, RadioRow } from '@/components/ui/radio-group'
 import { formatPercent } from '@/lib/money'
+import { cashInText } from './amount'
 import type { DepositOptions } from './api'
 
 /** The value of the row that lets a member type an amount. */
@@ -17,7 +18,7 @@ interface PackageChoiceProps {
   ref: Ref<HTMLDivElement>
 }
 
-/** The packages a member may pay for now, as rows; then, with a package, any other amount. */
+/** What completes the package, the packages a member may pay for now, then, with a package, any other amount. */
 export function PackageChoice({
   options,
   value,
@@ -27,6 +28,7 @@ export function PackageChoice({
   labelledBy,
   ref,
 }: PackageChoiceProps) {
+  const { missingCashIn: missing } = options.verification
   return (
     <RadioGroup
       ref={ref}
@@ -36,6 +38,14 @@ export function PackageChoice({
       aria-describedby={describedBy}
       aria-invalid={invalid ? true : undefined}
     >
+      {missing === null ? null : (
+        <RadioRow
+          value={missing}
+          label={options.verification.stepMessage}
+          hint={cashInText}
+          trailing={<Money value={missing} />}
+        />
+      )}
       {options.choices.map((choice) => (
         <RadioRow
           key={choice.value}
@@ -46,11 +56,7 @@ export function PackageChoice({
         />
       ))}
       {options.other_amount_allowed ? (
-        <RadioRow
-          value={otherAmount}
-          label="Other amount"
-          hint="Counts as cash-in. Does not change your package. Cannot be withdrawn."
-        />
+        <RadioRow value={otherAmount} label="Other amount" hint={cashInText} />
       ) : null}
     </RadioGroup>
   )

@@ -11,6 +11,7 @@ import { readAmount } from './amount'
 import type { DepositOptions, PendingDeposit } from './api'
 import { outcomeOf } from './deposit-summary'
 import { ReceiptLink } from './receipt-link'
+import { RestForm } from './rest-form'
 
 interface PendingDepositsProps {
   options: DepositOptions
@@ -29,7 +30,7 @@ const consequence = 'It will not be reviewed. Cancelling does not return USDT yo
 
 /** "Deposit, VIP Package", or what else the amount stands for. */
 function titleOf({ amount }: PendingDeposit, options: DepositOptions, packages: Package[]): string {
-  const meaning = readAmount(amount, packages, options.package_value)
+  const meaning = readAmount(amount, packages, options)
   return 'package' in meaning ? `Deposit, ${meaning.package.label}` : 'Deposit'
 }
 
@@ -45,9 +46,14 @@ function ifApproved({ amount }: PendingDeposit, options: DepositOptions, package
   )
 }
 
+function restName({ id, rest }: PendingDeposit): string {
+  return `${id}:${rest?.no ?? 0}`
+}
+
 /** Each request that nobody has decided yet, with a way back. */
 export function PendingDeposits({ options, packages, arrived }: PendingDepositsProps) {
   const [leaving, setLeaving] = useState<PendingDeposit | null>(null)
+  const [replied, setReplied] = useState<string | null>(null)
   const cancel = useCancelRequest()
   if (options.pending.length === 0) return null
   return (
@@ -59,19 +65,40 @@ export function PendingDeposits({ options, packages, arrived }: PendingDepositsP
           title={titleOf(deposit, options, packages)}
           amount={deposit.amount}
           sentAt={deposit.created_at}
-          caution="Do not send it again."
+          caution={deposit.rest ? 'The reference of the rest was received.' : 'Do not send it again.'}
+          rest={deposit.rest}
+          restForm={
+            deposit.rest ? (
+              <RestForm
+                // Asked for once more, it is another transfer.
+                key={deposit.rest.no}
+                deposit={deposit}
+                rest={deposit.rest}
+                options={options}
+                onAdded={() => setReplied(restName(deposit))}
+              />
+            ) : null
+          }
           texts={texts}
           facts={[
             {
               label: 'Reference',
               value: <Reference value={deposit.reference_number} short copy />,
             },
+            ...(deposit.rest?.reference_number
+              ? [
+                  {
+                    label: 'Reference of the rest',
+                    value: <Reference value={deposit.rest.reference_number} short copy />,
+                  },
+                ]
+              : []),
             { label: 'Receipt', value: <ReceiptLink receiptUrl={deposit.receipt_url} /> },
             { label: 'If approved', value: ifApproved(deposit, options, packages) },
           ]}
           consequence={consequence}
           onCancel={() => setLeaving(deposit)}
-          arrived={deposit.id === arrived}
+          arrived={deposit.id === arrived || (deposit.rest !== null && restName(deposit) === replied)}
         />
       ))}
       {leaving ? (

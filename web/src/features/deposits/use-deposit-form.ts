@@ -12,6 +12,7 @@ import { otherAmount } from './package-choice'
 /** A package that was chosen in a draft may be held by now. */
 function offered(values: DepositValues, options: DepositOptions, choice: string): DepositValues {
   const isOffered =
+    options.verification.missingCashIn === values.choice ||
     options.choices.some(({ value }) => value === values.choice) ||
     (options.other_amount_allowed && values.choice === otherAmount)
   return isOffered ? values : { ...values, choice }
@@ -22,7 +23,8 @@ export function useDepositForm(account: Account, options: DepositOptions, platfo
   const { packages, limits } = platform
   const schema = useMemo(() => depositSchema(options, packages, limits), [options, packages, limits])
   // The last package leaves only one way to deposit; it need not be chosen.
-  const empty = options.choices.length === 0 ? { ...emptyDeposit, choice: otherAmount } : emptyDeposit
+  const isOnlyOther = options.choices.length === 0 && options.verification.missingCashIn === null
+  const empty = isOnlyOther ? { ...emptyDeposit, choice: otherAmount } : emptyDeposit
   const key = `deposit:${account.userId}`
   const form = useAppForm<DepositValues>(schema, offered(useSavedDraft(key, empty), options, empty.choice))
   const values = useWatch({ control: form.control }) as DepositValues

@@ -6,8 +6,8 @@ import { administratorClient, callFunction } from '@/lib/supabase'
 export interface Setting {
   key: string
   value: unknown
-  kind: 'text' | 'integer' | 'boolean' | 'list' | 'time'
-  /** Bounds of an integer, or of the length of a text or list. */
+  kind: 'text' | 'integer' | 'boolean' | 'list' | 'time' | 'amount'
+  /** Bounds of a number or an amount, or of the length of a text or list. */
   minimum: number | null
   maximum: number | null
   description: string

@@ -1,10 +1,12 @@
 import { useState } from 'react'
 import { ErrorLine, Field, type FieldControl } from '@/components/field'
+import { amountProblem, MoneyInput } from '@/components/money-input'
 import { Button } from '@/components/ui/button'
 import { Dialog, DialogContent } from '@/components/ui/dialog'
 import { Input, Textarea } from '@/components/ui/input'
 import { Select, SelectContent, SelectItem, SelectTrigger, SelectValue } from '@/components/ui/select'
 import { errorText } from '@/lib/errors'
+import { formatMoney } from '@/lib/money'
 import { toasts } from '@/lib/toast-queue'
 import { useOperatorAct, type Setting } from './api'
 import { sentValue, typedValue } from './setting-value'
@@ -15,6 +17,18 @@ const longText = 200
 const hints: Partial<Record<Setting['kind'], string>> = {
   list: 'Separate with commas.',
   time: 'Such as 2026-11-22T10:00:00Z.',
+}
+
+/** How a value is written; of an amount, which ones there are. */
+function hintOf({ kind, minimum, maximum }: Setting): string | undefined {
+  if (kind !== 'amount' || minimum === null || maximum === null) return hints[kind]
+  return `From ${formatMoney(String(minimum))} to ${formatMoney(String(maximum))}.`
+}
+
+/** Said of what cannot be a value of this kind. */
+function problemOf(kind: Setting['kind'], typed: string): string {
+  if (kind === 'amount') return amountProblem(typed) ?? 'Enter an amount'
+  return kind === 'integer' ? 'Enter a whole number.' : 'Choose yes or no.'
 }
 
 interface ValueFieldProps {
@@ -38,6 +52,7 @@ function ValueField({ setting, control, value, onChange }: ValueFieldProps) {
       </Select>
     )
   }
+  if (setting.kind === 'amount') return <MoneyInput {...control} value={value} onChange={onChange} />
   const common = { ...control, value, autoComplete: 'off' }
   return setting.kind === 'text' && (setting.maximum ?? 0) > longText ? (
     <Textarea {...common} onChange={(event) => onChange(event.target.value)} />
@@ -59,7 +74,7 @@ export function SettingDialog({ setting, onClose }: { setting: Setting; onClose:
   async function save() {
     const value = sentValue(setting.kind, typed)
     if (value === undefined) {
-      setProblem(setting.kind === 'integer' ? 'Enter a whole number.' : 'Choose yes or no.')
+      setProblem(problemOf(setting.kind, typed))
       return
     }
     try {
@@ -82,7 +97,7 @@ export function SettingDialog({ setting, onClose }: { setting: Setting; onClose:
             void save()
           }}
         >
-          <Field label={setting.key} hint={hints[setting.kind]}>
+          <Field label={setting.key} hint={hintOf(setting)}>
             {(control) => (
               <ValueField
                 setting={setting}

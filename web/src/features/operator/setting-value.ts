@@ -1,3 +1,4 @@
+import { formatMoney, parseAmount } from '@/lib/money'
 import type { Setting } from './api'
 
 /** A setting's value as it is typed: a list as a comma-separated line, nothing as an empty field. */
@@ -10,6 +11,7 @@ export function typedValue({ kind, value }: Pick<Setting, 'kind' | 'value'>): st
 /** A setting's value as it is read. */
 export function shownValue(setting: Pick<Setting, 'kind' | 'value'>): string {
   if (setting.kind === 'boolean' && typeof setting.value === 'boolean') return setting.value ? 'Yes' : 'No'
+  if (setting.kind === 'amount' && typeof setting.value === 'string') return formatMoney(setting.value)
   return typedValue(setting) || 'Not set'
 }
 
@@ -19,6 +21,10 @@ export function sentValue(kind: Setting['kind'], typed: string): unknown {
   switch (kind) {
     case 'integer':
       return /^-?\d{1,9}$/.test(text) ? Number(text) : undefined
+    case 'amount': {
+      const read = parseAmount(text)
+      return 'value' in read ? read.value : undefined
+    }
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : undefined
     case 'list':

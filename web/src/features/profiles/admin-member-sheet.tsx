@@ -5,6 +5,7 @@ import { Address } from '@/components/address'
 import { CorrectionAct } from '@/components/correction-act'
 import { Money } from '@/components/money'
 import { Notice } from '@/components/notice'
+import { ProposeDialog } from '@/components/propose-dialog'
 import { Region } from '@/components/region'
 import { Facts, type Fact } from '@/components/review-dialog'
 import { StatusBadge } from '@/components/status-badge'
@@ -165,6 +166,21 @@ export function MemberSheet({ profileId, onClose }: { profileId: string; onClose
                 targetId={member.id}
                 label="Set the package"
                 dialog={(onClose) => <PackageDialog member={member} onClose={onClose} />}
+              />
+              <CorrectionAct
+                kind="repair_rows"
+                targetId={member.id}
+                label="Repair rows"
+                dialog={(onClose) => (
+                  <ProposeDialog
+                    kind="repair_rows"
+                    targetId={member.id}
+                    userId={member.user_id}
+                    title={`Repair the rows of ${member.username}?`}
+                    facts={[{ label: 'Member', value: member.display_name ?? member.username }]}
+                    onClose={onClose}
+                  />
+                )}
               />
               {statusChoices(member.account_status, role).map(({ to, label }) => (
                 <Button key={to} variant="outline" onClick={() => setTarget(to)}>

@@ -13,6 +13,7 @@ import { CsvButton } from './csv-button'
 import { monthName } from './periods'
 
 const head = [
+  'effective_at',
   'created_at',
   'type',
   'amount_usd',
@@ -27,13 +28,14 @@ const head = [
 
 function line(item: Movement): string[] {
   return [
+    new Date(item.effective_at).toISOString(),
     new Date(item.created_at).toISOString(),
     item.transaction_type,
     item.amount,
     shownStatus(item),
     item.wallet_address ?? item.counterparty ?? '',
     item.pair_number === null ? '' : String(item.pair_number),
-    item.reference ?? item.payout_reference ?? '',
+    [item.reference ?? item.payout_reference ?? '', ...(item.further_references ?? [])].join(' '),
     item.admin_notes ?? '',
     item.id,
     item.balance_after,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Movement } from './api'
 import { groupByDay } from './history-days'
 
-const movement = (id: string, at: Date) => ({ id, created_at: at.toISOString() }) as Movement
+const movement = (id: string, at: Date) => ({ id, effective_at: at.toISOString() }) as Movement
 
 test('rows stand under their days, in the order in which they come', () => {
   const days = groupByDay(

@@ -29,7 +29,7 @@ function bonusesOf({ items }: Rows): Decimal | null {
 export function groupByDay(items: Movement[], now: Date, whole: 'all' | 'but the last' | 'none'): Day[] {
   const days: Rows[] = []
   for (const item of items) {
-    const moment = new Date(item.created_at)
+    const moment = new Date(item.effective_at)
     const date = formatDay(moment)
     const last = days.at(-1)
     if (last?.date === date) last.items.push(item)

@@ -1,4 +1,5 @@
 import { useState, type ReactNode } from 'react'
+import { Link } from 'react-router'
 import { Address } from '@/components/address'
 import { Money } from '@/components/money'
 import { MovementAmount } from '@/components/movement-amount'
@@ -9,11 +10,13 @@ import { StatusBadge } from '@/components/status-badge'
 import { Timestamp } from '@/components/timestamp'
 import { Button } from '@/components/ui/button'
 import { Sheet, SheetContent } from '@/components/ui/sheet'
+import { restText, restToSend } from '@/lib/deposit-rest'
 import { useCancelRequest, type HistoryItem } from '@/lib/member'
 import { formatMoney, isNegative, unsigned, type Decimal } from '@/lib/money'
 import { movedNothing, movementTitle, shownStatus } from '@/lib/movement'
+import { paths } from '@/lib/paths'
 import { toasts } from '@/lib/toast-queue'
-import { correctionNote, provenance, refusal } from './history-words'
+import { correctionNote, otherAmountThatArrived, provenance, refusal } from './history-words'
 
 function dateLabel(item: HistoryItem): string {
   if (item.bonus_amount === null) return item.source === 'transaction' ? 'Corrected' : 'Requested'
@@ -35,7 +38,11 @@ function factsOf(item: HistoryItem & { balance_after?: Decimal }): Fact[] {
   const from = item.transaction_type === 'correction' ? correctionNote(item) : provenance(item)
   if (from) add(item.transaction_type === 'correction' ? 'What happened' : 'From', from)
   if (item.reentry !== null) add('Re-entry', <Reentry value={item.reentry} />)
+  const arrived = item.rest?.received_amount ?? otherAmountThatArrived(item)
+  if (arrived) add('Arrived', <Money value={arrived} />)
   if (item.reference) add('Reference', <Reference value={item.reference} copy />)
+  for (const reference of item.further_references ?? [])
+    add('Reference of the rest', <Reference value={reference} copy />)
   const isPaid = item.source === 'withdrawal' && item.status !== 'pending' && !movedNothing(item)
   if (item.wallet_address) add(isPaid ? 'Paid to' : 'To', <Address value={item.wallet_address} copy />)
   if (item.payout_reference)
@@ -52,6 +59,20 @@ function Reentry({ value }: { value: Decimal }) {
         Recorded only. It is not deducted from your balance and is not cash-in.
       </span>
     </>
+  )
+}
+
+/** What is left to do for a deposit of which a part is missing. */
+function RestNotice({ item }: { item: HistoryItem }) {
+  const missing = restToSend(item)
+  if (!missing) return null
+  return (
+    <Notice tone="warning" className="mb-4">
+      {restText(missing)}.{' '}
+      <Link to={paths.deposit} className="text-link">
+        Send the rest
+      </Link>
+    </Notice>
   )
 }
 
@@ -90,6 +111,7 @@ export function HistoryDetails({ item, onClose }: HistoryDetailsProps) {
             {item.admin_notes}
           </Notice>
         ) : null}
+        <RestNotice item={item} />
         <Facts facts={factsOf(item)} />
         <ReviewDialog
           open={cancelling}

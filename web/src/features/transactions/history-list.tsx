@@ -54,9 +54,9 @@ function DaySum({ bonuses }: Pick<Day, 'bonuses'>) {
 }
 
 function Time({ item }: { item: Movement }) {
-  const moment = new Date(item.created_at)
+  const moment = new Date(item.effective_at)
   return (
-    <time dateTime={item.created_at} title={describeMoment(moment)} className="tabular">
+    <time dateTime={item.effective_at} title={describeMoment(moment)} className="tabular">
       {formatTime(moment)}
     </time>
   )

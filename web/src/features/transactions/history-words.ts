@@ -1,6 +1,7 @@
-import { formatDay, formatTime } from '@/lib/dates'
+import { formatDay } from '@/lib/dates'
+import { restText, restToSend } from '@/lib/deposit-rest'
 import type { HistoryItem } from '@/lib/member'
-import { compare, formatMoney, formatPercent, unsigned } from '@/lib/money'
+import { compare, formatMoney, formatPercent, unsigned, type Decimal } from '@/lib/money'
 import { pairNames } from '@/lib/movement'
 
 /** "30.00% of $500.00, pair 2: anna, ben": where a bonus comes from; null for a bonus that a correction took away. */
@@ -24,12 +25,11 @@ export function provenance(item: HistoryItem): string | null {
   return `${compare(item.amount, '0') > 0 ? 'Raised' : 'Lowered by a correction'}; ${now}${why}`
 }
 
-/** "at 18:05" on the day of the request, "on 16 Mar 2026, 15:48" on another. */
-function decidedWhen(item: HistoryItem): string {
-  if (!item.decided_at) return ''
-  const decided = new Date(item.decided_at)
-  const sameDay = decided.toDateString() === new Date(item.created_at).toDateString()
-  return sameDay ? `at ${formatTime(decided)}` : `on ${formatDay(decided)}, ${formatTime(decided)}`
+/** ", requested on 16 Mar 2026"; nothing where that is the day of the row. */
+function requestedWhen(item: HistoryItem): string {
+  const asked = new Date(item.created_at)
+  const sameDay = asked.toDateString() === new Date(item.effective_at).toDateString()
+  return sameDay ? '' : `, requested on ${formatDay(asked)}`
 }
 
 function withoutStop(text: string): string {
@@ -43,12 +43,23 @@ export function requestNote(item: HistoryItem): string | null {
   const nothing = item.source === 'deposit' ? 'Nothing was added.' : 'Nothing moved.'
   if (item.cancelled) {
     const by = item.admin_notes === cancelledByMember ? ' by you' : ''
-    return `Cancelled${by} ${decidedWhen(item)}. ${nothing}`
+    return `Cancelled${by}${requestedWhen(item)}. ${nothing}`
   }
   if (item.status === 'rejected') return `Not approved: ${withoutStop(item.admin_notes ?? '')}. ${nothing}`
-  if (item.status === 'pending')
-    return item.source === 'withdrawal' ? 'Reserved, not taken yet' : 'Not part of the balance'
-  return item.source === 'withdrawal' ? `Approved ${decidedWhen(item)}` : 'Cash-in, not part of the balance'
+  if (item.source === 'withdrawal')
+    return item.status === 'pending' ? 'Reserved, not taken yet' : `Approved${requestedWhen(item)}`
+  if (item.status === 'pending') {
+    const missing = restToSend(item)
+    return missing ? restText(missing) : 'Not part of the balance'
+  }
+  const received = otherAmountThatArrived(item)
+  const arrived = received === null ? '' : `, ${formatMoney(received)} arrived`
+  return `Cash-in, not part of the balance${arrived}`
+}
+
+/** What arrived of an approved deposit; null where it is the amount of the deposit, or not known. */
+export function otherAmountThatArrived({ amount, received_amount: received }: HistoryItem): Decimal | null {
+  return received === null || compare(received, amount) === 0 ? null : received
 }
 
 /** What a correction of a request did. */

@@ -4,7 +4,6 @@ import { Money } from '@/components/money'
 import { Reference } from '@/components/reference'
 import { clipName } from '@/lib/clip-name'
 import { cn } from '@/lib/cn'
-import { formatDay } from '@/lib/dates'
 import { formatMoney, isNegative } from '@/lib/money'
 import { movedNothing, movementTitle } from '@/lib/movement'
 import type { Movement } from './api'
@@ -120,19 +119,8 @@ export function RowNote({ item }: Part) {
   )
 }
 
-/** When the balance beside a withdrawal was reached, where that is another day than the row's. */
-function balanceDay(item: Movement): string | null {
-  if (item.source !== 'withdrawal' || !item.in_balance || !item.decided_at) return null
-  const decided = new Date(item.decided_at)
-  return decided.toDateString() === new Date(item.created_at).toDateString() ? null : formatDay(decided)
-}
-
 export function BalanceAfter({ item }: Part) {
-  const day = balanceDay(item)
   return (
-    <>
-      <Money value={item.balance_after} className={item.in_balance ? undefined : 'text-muted-foreground'} />
-      {day ? <span className="block text-caption text-muted-foreground">on {day}</span> : null}
-    </>
+    <Money value={item.balance_after} className={item.in_balance ? undefined : 'text-muted-foreground'} />
   )
 }

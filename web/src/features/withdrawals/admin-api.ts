@@ -19,6 +19,8 @@ export interface Payout {
   reference: string
   /** The administrator knows that the reference is of a transfer that paid others too. */
   shared: boolean
+  /** Why it was paid in spite of what warned of it; administrators alone read it. */
+  reason: string
 }
 
 export async function listWithdrawals(request: ListRequest): Promise<RequestPage<AdminWithdrawal>> {
@@ -30,9 +32,9 @@ export async function decideWithdrawal(
   id: string,
   action: DecisionAction,
   reason: string,
-  { reference, shared }: Payout,
+  { reference, shared, reason: payoutReason }: Payout,
 ): Promise<void> {
-  const payout = reference ? { payoutReference: reference, sharedPayout: shared } : {}
+  const payout = reference ? { payoutReference: reference, sharedPayout: shared, payoutReason } : {}
   const body = { withdrawalId: id, action, reason, ...payout }
   await callFunction(await administratorClient(), 'admin-approve-withdrawal', body)
 }

@@ -1,11 +1,15 @@
-import { useId, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import { Address } from '@/components/address'
 import { Field } from '@/components/field'
 import { Money } from '@/components/money'
+import { ReasonField } from '@/components/reason-field'
+import { RequestFlags } from '@/components/requests/decision-dialog'
+import type { RequestFlag } from '@/components/requests/request'
+import { flagText } from '@/components/requests/texts'
 import { ReviewDialog } from '@/components/review-dialog'
 import { Checkbox } from '@/components/ui/checkbox'
 import { Input } from '@/components/ui/input'
-import { hasCode } from '@/lib/errors'
+import { AskedBack, hasCode, Refusal } from '@/lib/errors'
 import { formatMoney } from '@/lib/money'
 import { readDecided } from '@/lib/request-changes'
 import { toasts } from '@/lib/toast-queue'
@@ -13,32 +17,72 @@ import { useAddPayout, type AdminWithdrawal, type Payout } from './admin-api'
 
 const longestReference = 200
 
-/** What is typed of a payout, and whether the server asked if other withdrawals were paid with the same transfer. */
+/** What is typed of a payout, and what the server asked back. */
 export interface PayoutEntry extends Payout {
+  /** Whether other withdrawals were paid with the same transfer. */
   asked: boolean
+  /** Why it is recorded in spite of these. */
+  warnings: RequestFlag[]
+  /** They were shown, and no reason was given. */
+  unreasoned: boolean
 }
 
-export const noPayout: PayoutEntry = { reference: '', shared: false, asked: false }
+export const noPayout: PayoutEntry = {
+  reference: '',
+  shared: false,
+  asked: false,
+  reason: '',
+  warnings: [],
+  unreasoned: false,
+}
 
-/** The payout as it is sent; the server's question is then put beside the field. */
+/** The payout as it is sent; the server's questions are then put beside the field. */
 export async function sendPayout(
   entry: PayoutEntry,
   onChange: (entry: PayoutEntry) => void,
   send: (payout: Payout) => Promise<unknown>,
 ): Promise<void> {
   try {
-    await send({ reference: entry.reference.trim(), shared: entry.shared })
+    await send({ reference: entry.reference.trim(), shared: entry.shared, reason: entry.reason.trim() })
   } catch (error) {
     if (hasCode(error, 'payout_reference_used')) onChange({ ...entry, asked: true })
+    if (error instanceof Refusal && error.code === 'payout_warned') {
+      const warnings = JSON.parse(error.details ?? '[]') as RequestFlag[]
+      onChange({ ...entry, warnings, unreasoned: entry.warnings.length > 0 })
+      throw new AskedBack()
+    }
     throw error
   }
 }
 
-interface PayoutFieldProps {
-  label: string
+interface PayoutQuestionProps {
   value: PayoutEntry
-  error?: string | null
   onChange: (entry: PayoutEntry) => void
+}
+
+/** Why a payout is recorded in spite of what warns of it. */
+function PayoutReason({ value, onChange }: PayoutQuestionProps) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  // Also when it is asked for again.
+  useEffect(() => field.current?.focus(), [value.warnings])
+  return (
+    <ReasonField
+      ref={field}
+      label="Why it was paid all the same"
+      hint={
+        <span className="text-warning">{value.warnings.map((flag) => `${flagText(flag)}.`).join(' ')}</span>
+      }
+      value={value.reason}
+      error={value.unreasoned ? 'Give a reason.' : null}
+      onChange={(reason) => onChange({ ...value, reason, unreasoned: false })}
+      note="In the audit log. The member does not see it"
+    />
+  )
+}
+
+interface PayoutFieldProps extends PayoutQuestionProps {
+  label: string
+  error?: string | null
 }
 
 /** How a withdrawal was paid. */
@@ -61,7 +105,9 @@ export function PayoutField({ label, value, error = null, onChange }: PayoutFiel
             spellCheck={false}
             value={value.reference}
             // Another reference is another question.
-            onChange={(event) => onChange({ ...noPayout, reference: event.target.value })}
+            onChange={(event) =>
+              onChange({ ...value, reference: event.target.value, shared: false, asked: false })
+            }
           />
         )}
       </Field>
@@ -74,6 +120,9 @@ export function PayoutField({ label, value, error = null, onChange }: PayoutFiel
           />
           <label htmlFor={shared}>One transfer paid all of them: use this reference again.</label>
         </div>
+      ) : null}
+      {value.warnings.length > 0 && value.reference.trim() ? (
+        <PayoutReason value={value} onChange={onChange} />
       ) : null}
     </>
   )
@@ -125,6 +174,9 @@ export function PayoutDialog({ row, onClose }: { row: AdminWithdrawal; onClose: 
         return `The response was lost. The recorded payout reference is ${decided.payout_reference}.`
       }}
     >
+      <div className="mt-3 empty:mt-0">
+        <RequestFlags flags={row.flags} />
+      </div>
       <PayoutField
         label="Payout reference"
         value={payout}

@@ -10,6 +10,7 @@ const verification = {
   cashInAmount: '500.00',
   packageValue: '500.00',
   sufficientCashIn: true,
+  missingCashIn: null,
   verificationStep: 'complete' as const,
   stepMessage: 'Account fully verified and ready',
 }

@@ -26,6 +26,7 @@ from tests.support.admin_sign_in import (
 )
 from tests.support.people import PASSWORD, Administrator, ApiClient, People
 from tests.support.principals import claims_of
+from tests.support.states import set_administrator
 
 
 def test_login_returns_what_the_panel_needs(people: People, anonymous: ApiClient) -> None:
@@ -91,10 +92,8 @@ def test_time_does_not_reveal_whether_an_account_exists(people: People, anonymou
 
     known = [people.account("support_admin") for _ in range(9)]
     # Test accounts have a cheap hash; these have what the product makes.
-    people.owner.execute(
-        "update private.admin_users set password_hash = %s where email = any(%s)",
-        [PasswordHasher().hash(PASSWORD), known],
-    )
+    for email in known:
+        set_administrator(people.owner, email, password_hash=PasswordHasher().hash(PASSWORD))
     unknown = [f"nobody-{secrets.token_hex(6)}@example.com" for _ in range(9)]
     times = [(seconds(here), seconds(nowhere)) for here, nowhere in zip(known, unknown, strict=True)]
     ratio = median(here for here, _ in times) / median(nowhere for _, nowhere in times)

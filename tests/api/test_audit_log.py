@@ -1,5 +1,6 @@
 """The audit log from outside: responses and logs name what was written, and a log shows what was cut."""
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from psycopg.rows import tuple_row
 from functions.worker.audit_links import log_links
 from launcher import audit_log
 from launcher.terminal import Stop
-from tests.support.people import WALLET, Administrator, Member, People
+from tests.support.people import Administrator, Member, People
 from tests.support.stack import DEFAULT_ENV, Stack
 
 Owner = psycopg.Connection[dict[str, Any]]
@@ -73,7 +74,7 @@ def test_a_decision_names_its_entry_in_the_response_and_in_the_log(
     row = stored(owner, entry["id"])
     assert (row["action"], str(row["object_id"])) == ("deposit.approved", deposit["id"])
     assert row["hash"] == entry["hash"]
-    assert named_in("edge", entry["id"]).entries[entry["id"]] == entry["hash"]
+    assert named_in("edge", entry["id"]).entries[entry["id"]] == {entry["hash"]}
 
 
 def test_an_approval_with_its_payout_names_both_entries_and_a_later_payout_its_own(
@@ -85,8 +86,8 @@ def test_an_approval_with_its_payout_names_both_entries_and_a_later_payout_its_o
         finance.approve_deposit(people.member(earner.profile_id).deposit(1000)["id"]).raise_for_status()
     ids = []
     for _ in range(2):
-        row = {"user_id": earner.user_id, "amount": 100, "wallet_address": WALLET}
-        ids.append(earner.insert("withdrawals", row).raise_for_status().json()[0]["id"])
+        asked = earner.insert("withdrawals", earner.withdrawal_row(100)).raise_for_status()
+        ids.append(asked.json()[0]["id"])
 
     def approve(identity: str, **more: str) -> list[str]:
         body = {"withdrawalId": identity, "action": "approve", **more}
@@ -105,13 +106,13 @@ def test_a_new_administrator_names_the_entry_in_the_response_and_in_the_log(
     response = super_admin.function("admin-accounts", {**body, "fullName": "New"}).raise_for_status()
     (entry,) = response.json()["audit_entries"]
     assert stored(owner, entry["id"])["action"] == "admin.created"
-    assert named_in("edge", entry["id"]).entries[entry["id"]] == entry["hash"]
+    assert named_in("edge", entry["id"]).entries[entry["id"]] == {entry["hash"]}
 
 
 def test_a_request_is_in_the_audit_log_as_the_member_made_it(member: Member, owner: Owner) -> None:
     deposit = member.deposit(50)
     row = owner.execute(
-        "select actor, payload - 'request_id' as payload from private.audit_log"
+        "select actor, payload - '{request_id,receipt}'::text[] as payload from private.audit_log"
         " where action = 'deposit.requested' and object_id = %s",
         [deposit["id"]],
     ).fetchall()
@@ -167,6 +168,20 @@ def test_a_log_shows_which_entries_and_links_were_cut_or_changed(
     assert f"link {last} is missing" in found
 
 
+@pytest.mark.threat("T130")
+def test_a_log_that_names_two_hashes_of_one_number_shows_that_its_end_was_cut_and_written_anew(
+    insider: psycopg.Connection[Any], tmp_path: Path
+) -> None:
+    """The chain agrees with the later one, for it went on from there."""
+    query = "select seq, encode(hash, 'hex') as hash from private.audit_chain order by seq desc limit 1"
+    head = insider.execute(query).fetchone()
+    log = tmp_path / "worker.log"
+    heads = [{"seq": head[0], "hash": "what was cut"}, {"seq": head[0], "hash": head[1]}]
+    log.write_text("".join(f"{json.dumps({'audit_head': head})}\n" for head in heads))
+    found = audit_log.differences(Rows(insider), audit_log.read(log))
+    assert found == [f"link {head[0]} has 2 different hashes in the log"]
+
+
 def test_no_reader_or_writer_waits_while_a_partition_is_made(stack: Stack, owner: Owner) -> None:
     """Two write and read, one of them uncommitted; the partition is rolled back."""
     url = stack.values["DATABASE_ADMIN_URL"]
@@ -192,7 +207,8 @@ def test_a_log_is_read_whatever_else_stands_in_it(tmp_path: Path) -> None:
         'no JSON "audit_entries"\n{"audit_entries": null}\n["audit_entries"]\n{"audit_entries": cut\n'
         'prefix {"audit_entries": [{"id": 7, "hash": "ab"}], "audit_head": {"seq": 3, "hash": "cd"}}\n'
     )
-    assert audit_log.read(log) == audit_log.Named({7: "ab"}, {3: "cd"})
+    named = audit_log.read(log)
+    assert (named.entries, named.links) == ({7: {"ab"}}, {3: {"cd"}})
     with pytest.raises(Stop, match="audit-log-check LOG="):
         audit_log.read(tmp_path)
 

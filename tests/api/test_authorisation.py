@@ -18,6 +18,7 @@ import pytest
 from tests.support.endpoints import Endpoint, Requests, found
 from tests.support.people import Administrator, Member, People, until_served
 from tests.support.principals import PRINCIPALS, SERVICES_OF_MEMBERS, UNTRUSTED, PrincipalClients
+from tests.support.states import set_member
 
 MATRIX = Path(__file__).with_name("authorisation.csv")
 # Whatever the requests aim at; none of them may change a thing in it.
@@ -55,9 +56,7 @@ class World:
             request = {"bot_name": bot, "action": action, **account}
             self.member.function("bot-subscription", request).raise_for_status()
         blocked = people.member(referrer.profile_id)
-        owner.execute(
-            "update private.profiles set account_status = 'suspended' where user_id = %s", [blocked.user_id]
-        )
+        set_member(owner, blocked.user_id, account_status="suspended")
         stored = owner.execute(
             "select name from storage.objects where bucket_id = 'receipts' and owner_id = %s",
             [self.member.user_id],

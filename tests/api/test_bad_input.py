@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from tests.support.files import HTML, PDF, SVG, large_png, png
-from tests.support.people import PASSWORD, WALLET, Administrator, ApiClient, Member, People
+from tests.support.people import PASSWORD, Administrator, ApiClient, Member, People
+from tests.support.wallet import wallet_of
 
 Count = Callable[[str], int]
 
@@ -112,6 +113,35 @@ def test_username_of_another_member(member: Member, referrer: Member, count_rows
 def test_deposit_of_an_impossible_amount(member: Member, amount: Any) -> None:
     response = member.insert("deposits", member.deposit_row(amount))
     assert 400 <= response.status_code < 500, response.text
+
+
+@pytest.mark.threat("T22")
+@pytest.mark.parametrize("action", ["approve", "reject", "ask_rest"])
+@pytest.mark.parametrize("arrived", [0, "0.00", -5, "-0.01", 99.999, "1e30", "10000000.01"])
+def test_an_impossible_amount_that_arrived(
+    member: Member, finance: Administrator, count_rows: Count, action: str, arrived: Any
+) -> None:
+    deposit = member.deposit(100)
+    body = {"depositId": deposit["id"], "action": action, "receivedAmount": arrived}
+    response = finance.function("admin-approve-deposit", body)
+    rejected(
+        response, "Enter the amount that arrived: from $0.01 to $10,000,000.00, with at most two decimals."
+    )
+    assert response.json()["code"] == "invalid_amount"
+    assert count_rows(f"public.deposits where id = '{deposit['id']}' and status = 'pending'") == 1
+    assert count_rows(f"private.deposit_rests where deposit_id = '{deposit['id']}'") == 0
+
+
+@pytest.mark.threat("T22")
+@pytest.mark.parametrize("arrived", ["NaN", "Infinity", "", "a lot", [], {}, True, "1e400", "9" * 40])
+def test_what_arrived_is_no_amount(
+    member: Member, finance: Administrator, count_rows: Count, arrived: Any
+) -> None:
+    deposit = member.deposit(100)
+    response = finance.approve_deposit(deposit["id"], receivedAmount=arrived)
+    assert response.status_code == 400, response.text
+    assert response.json()["code"] in ("invalid_input", "invalid_amount")
+    assert count_rows(f"public.deposits where id = '{deposit['id']}' and status = 'pending'") == 1
 
 
 @pytest.mark.threat("T22")
@@ -361,9 +391,5 @@ def test_second_decision_of_a_decided_deposit(
 def test_wallet_address_is_required(member: Member, count_rows: Count) -> None:
     response = member.patch("profiles", f"user_id=eq.{member.user_id}", {"trc20_wallet_address": "  "})
     rejected(response, "Wallet address required")
-    assert (
-        count_rows(
-            f"private.profiles where user_id = '{member.user_id}' and trc20_wallet_address = '{WALLET}'"
-        )
-        == 1
-    )
+    own = f"user_id = '{member.user_id}' and trc20_wallet_address = '{wallet_of(member.user_id)}'"
+    assert count_rows(f"private.profiles where {own}") == 1

@@ -16,10 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
-from tests.support.db_client import WALLET, Connection, DbClient
+from tests.support.db_client import Connection, DbClient
 from tests.support.own_database import own_database
 from tests.support.reference_model import Person, ReferenceModel
 from tests.support.stack import Stack
+from tests.support.states import set_member
+from tests.support.wallet import wallet_of
 
 amounts = st.one_of(
     st.sampled_from([Decimal(size) for size in (50, 100, 250, 500, 1000)]),
@@ -88,7 +90,7 @@ class MoneyStateMachine:
             withdrawal,
             self.client.users[person.name],
             amount,
-            WALLET,
+            wallet_of(self.client.users[person.name]),
         )
         assert error_code == expected
         if error_code is None:
@@ -125,10 +127,7 @@ class MoneyStateMachine:
         """Status never changes bonuses: blocked, then free again."""
         before = self.client.bonuses()
         for status in ("suspended", "active"):
-            self.client.db.execute(
-                "update private.profiles set account_status = %s where user_id = %s",
-                [status, self.client.users[person.name]],
-            )
+            set_member(self.client.db, self.client.users[person.name], account_status=status)
         assert self.client.bonuses() == before
 
     def compare(self) -> None:

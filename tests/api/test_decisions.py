@@ -1,18 +1,23 @@
 """Decisions of administrators through the functions: once, with reasons, and what they leave behind."""
 
+import csv
+import json
 import secrets
 import time
 from typing import Any
 
 import httpx
+import orjson
 import psycopg
 import pytest
 
 from functions.core.errors import ApiError
 from functions.edge.support.receipts import ReceiptSigner
 from tests.support import plain_http
-from tests.support.people import WALLET, Administrator, Member, People
+from tests.support.people import Administrator, Member, People
 from tests.support.principals import claims_of
+from tests.support.states import set_administrator, set_member
+from tests.support.wallet import wallet_of
 
 Owner = psycopg.Connection[dict[str, Any]]
 
@@ -61,6 +66,40 @@ def test_a_reason_reaches_the_member(member: Member, finance: Administrator) -> 
     assert row["admin_notes"] == "The amount differs."
 
 
+def test_a_deposit_that_arrives_in_two_parts(
+    member: Member, finance: Administrator, support: Administrator
+) -> None:
+    deposit, rest = member.deposit(100), secrets.token_hex(32)
+    short = finance.approve_deposit(deposit["id"], receivedAmount="60.00")
+    assert (short.status_code, short.json()["code"]) == (409, "amount_differs")
+    assert orjson.loads(short.json()["details"]) == {
+        "claimed": "100.00",
+        "received": "60.00",
+        "tolerance": "5.00",
+    }
+    body = {"depositId": deposit["id"], "action": "ask_rest", "receivedAmount": 60}
+    asked = finance.function("admin-approve-deposit", body).raise_for_status().json()
+    assert (asked["deposit"]["status"], asked["rest"]["missing"]) == ("pending", "40.00")
+    assert asked["audit_entries"]
+    assert finance.function("admin-approve-deposit", body).json()["already"] is True
+    added = {"p_id": deposit["id"], "p_reference": rest}
+    assert member.rpc("add_deposit_reference", added).raise_for_status().json()["rest"]["missing"] == "40.00"
+    assert member.rpc("add_deposit_reference", added).json()["already"] is True
+    filters = {"search": rest}
+    [item] = support.function("admin-list-deposits", filters).json()["items"]
+    assert (item["id"], item["further_references"]) == (deposit["id"], [rest])
+    approved = finance.approve_deposit(deposit["id"], receivedAmount="99.50").raise_for_status().json()
+    assert approved["deposit"]["received_amount"] == "99.50"
+    [row] = member.rows("deposits", f"id=eq.{deposit['id']}").json()
+    assert (row["status"], row["received_amount"]) == ("approved", 99.5)
+    assert (row["reference_number"], row["amount"]) == (deposit["reference_number"], 100)
+    exported = {"list": "deposits", "filters": {"search": member.username}}
+    lines = finance.function("admin-export", exported).text.splitlines()
+    [exported_row] = csv.DictReader(lines)
+    assert (exported_row["amount"], exported_row["received_amount"]) == ("100.00", "99.50")
+    assert rest in exported_row["further_references"]
+
+
 def test_a_withdrawal_from_request_to_payout(
     people: People, referrer: Member, finance: Administrator
 ) -> None:
@@ -73,7 +112,7 @@ def test_a_withdrawal_from_request_to_payout(
     noted = finance.function("admin-approve-withdrawal", {**body, "payoutReference": "tx-77"})
     assert noted.status_code == 200, noted.text
     mine = earner.rows("withdrawals", f"id=eq.{row['id']}").json()[0]
-    assert mine["wallet_address"] == WALLET
+    assert mine["wallet_address"] == wallet_of(earner.user_id)
     profile = earner.rows("profiles", f"user_id=eq.{earner.user_id}").json()[0]
     assert profile["available_balance"] == 950
 
@@ -98,6 +137,27 @@ def test_a_payout_reference_that_comes_again_is_confirmed(
     finance.function("admin-approve-withdrawal", {**again, "sharedPayout": True}).raise_for_status()
     [row] = earner.rows("withdrawals", f"id=eq.{second['id']}").json()
     assert (row["status"], row["payout_reference"]) == ("approved", again["payoutReference"])
+
+
+def test_a_payout_with_warnings_is_confirmed_by_a_reason(
+    people: People, referrer: Member, finance: Administrator, owner: Owner
+) -> None:
+    earner, other = people.earner(referrer.profile_id, finance), people.member(referrer.profile_id, False)
+    wallet = {"trc20_wallet_address": wallet_of(earner.user_id)}
+    other.patch("profiles", f"user_id=eq.{other.user_id}", wallet).raise_for_status()
+    row = earner.insert("withdrawals", earner.withdrawal_row(150)).raise_for_status().json()[0]
+    body = {"withdrawalId": row["id"], "action": "approve", "payoutReference": secrets.token_hex(32)}
+    rejected = finance.function("admin-approve-withdrawal", body)
+    assert (rejected.status_code, rejected.json()["code"]) == (409, "payout_warned")
+    warning = {"kind": "address_shared", "text": f"Also the wallet of {other.username}"}
+    assert json.loads(rejected.json()["details"]) == [warning]
+    reason = {"payoutReason": "They share it."}
+    finance.function("admin-approve-withdrawal", {**body, **reason}).raise_for_status()
+    query = (
+        "select payload ->> 'payout_reason' as why from private.audit_log"
+        " where action = 'withdrawal.paid' and object_id = %s"
+    )
+    assert owner.execute(query, [row["id"]]).fetchall() == [{"why": "They share it."}]
 
 
 def test_a_receipt_opens_for_a_minute(member: Member, finance: Administrator) -> None:
@@ -163,7 +223,7 @@ def test_lists_find_a_member_and_contain_what_the_table_shows(member: Member, su
     assert item["id"] == deposit["id"]
     assert item["username"] == member.username
     assert item["email"] == member.email
-    assert item["trc20_wallet_address"] == WALLET
+    assert item["trc20_wallet_address"] == wallet_of(member.user_id)
     assert {"available_balance", "cash_in_amount"} <= set(item)
 
 
@@ -200,7 +260,7 @@ def test_sync_changes_nothing_when_all_is_right(
 def test_an_administrator_cannot_decide_an_item_of_the_own_account(people: People, member: Member) -> None:
     email = people.account("finance_admin")
     deposit = member.deposit(50)
-    people.owner.execute("update private.admin_users set email = %s where email = %s", [member.email, email])
+    set_administrator(people.owner, email, email=member.email)
     own = people.sign_in_administrator(member.email)
     response = own.approve_deposit(deposit["id"])
     assert response.status_code == 403, response.text
@@ -209,8 +269,6 @@ def test_an_administrator_cannot_decide_an_item_of_the_own_account(people: Peopl
 
 @pytest.mark.threat("T35")
 def test_a_blocked_member_is_rejected_at_once(member: Member, owner: Owner) -> None:
-    owner.execute(
-        "update private.profiles set account_status = 'suspended' where user_id = %s", [member.user_id]
-    )
+    set_member(owner, member.user_id, account_status="suspended")
     response = member.function("sync-all-mlm-bonuses")
     assert (response.status_code, response.json()["code"]) == (403, "account_suspended"), response.text

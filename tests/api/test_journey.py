@@ -10,8 +10,9 @@ from supabase import Client, ClientOptions, create_client
 from tests.support import plain_http
 from tests.support.files import png
 from tests.support.mail import Mailbox
-from tests.support.people import PASSWORD, WALLET, Administrator, Member
+from tests.support.people import PASSWORD, Administrator, Member
 from tests.support.stack import Stack
+from tests.support.wallet import wallet_of
 
 
 @pytest.fixture
@@ -52,7 +53,8 @@ def test_from_invitation_to_payout(
     me = client.table("profiles").select("*").eq("user_id", newcomer["id"]).single().execute().data
     assert (me["username"], me["email"], me["package_value"]) == (newcomer["username"], newcomer["email"], 0)
 
-    client.table("profiles").update({"trc20_wallet_address": WALLET}).eq("user_id", newcomer["id"]).execute()
+    wallet = wallet_of(newcomer["id"])
+    client.table("profiles").update({"trc20_wallet_address": wallet}).eq("user_id", newcomer["id"]).execute()
     client.table("profiles").update({"username": me["username"], "email": me["email"]}).eq(
         "user_id", newcomer["id"]
     ).execute()
@@ -95,7 +97,7 @@ def test_from_invitation_to_payout(
             "id": withdrawal_id,
             "user_id": newcomer["id"],
             "amount": 150,
-            "wallet_address": WALLET,
+            "wallet_address": wallet,
             "status": "pending",
         }
     ).execute()

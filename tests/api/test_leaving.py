@@ -12,7 +12,9 @@ from typing import Any
 
 import httpx
 import orjson
+import psycopg
 import pytest
+from psycopg.rows import dict_row
 
 from functions.core.errors import ApiError
 from functions.edge.support import member_data
@@ -76,6 +78,9 @@ def test_a_member_takes_everything_along(
 ) -> None:
     member = people.earner(referrer.profile_id, finance)
     member.insert("withdrawals", member.withdrawal_row(100)).raise_for_status()
+    body = {"depositId": member.deposit(120)["id"], "action": "ask_rest", "receivedAmount": "60.00"}
+    finance.function("admin-approve-deposit", body).raise_for_status()
+    finance.approve_deposit(member.deposit(80)["id"], receivedAmount="79.50").raise_for_status()
     child = people.member(member.profile_id)
     child.patch("profiles", f"user_id=eq.{child.user_id}", {"display_name": "=1+1"}).raise_for_status()
     response = download(member)
@@ -93,6 +98,8 @@ def test_a_member_takes_everything_along(
     assert (profile["email"], profile["available_balance"]) == (member.email, "1100.00")
     assert lists["profile"][0]["available_balance"] == "1100.00"
     assert [row["amount"] for row in data["withdrawals"]] == ["100.00"]
+    assert [row["received_amount"] for row in data["deposits"]] == [None, None, "79.50"]
+    assert [row["received_amount"] for row in data["deposit_rests"]] == ["60.00"]
     assert data["receipts"][0]["name"] == data["deposits"][0]["receipt_name"]
     assert len(data["bonuses"]) == 3
     # A formula is text in a spreadsheet, and as it was typed in JSON.
@@ -234,6 +241,18 @@ def test_a_file_has_all_rows_however_few_are_read_at_once(
         assert data[name] == whole[name]
         assert len(lists[name]) == len(data[name]) > 1 or name == "deposits"
     assert int(response.headers["content-length"]) == len(response.content)
+
+
+async def test_a_file_that_breaks_off_leaves_no_cursor_to_the_next_request(
+    stack: Stack, member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(member_data.LISTS, next(iter(member_data.LISTS)), ())
+    url = stack.values["DATABASE_ADMIN_URL"]
+    async with await psycopg.AsyncConnection.connect(url, row_factory=dict_row) as connection:
+        with pytest.raises(ValueError, match="fields not in fieldnames"):
+            await member_data.write_archive(io.BytesIO(), connection, member.user_id)
+        left = await connection.execute("select name from pg_cursors where name = 'member_data'")
+        assert await left.fetchall() == []
 
 
 async def test_two_files_are_made_at_once_and_a_third_is_deferred(monkeypatch: pytest.MonkeyPatch) -> None:

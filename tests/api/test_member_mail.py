@@ -154,7 +154,7 @@ def leased(owner: Owner) -> dict[str, Any]:
     """Return an e-mail that is leased, so that the stack's own worker skips it."""
     row = owner.execute(
         "insert into private.outbox (template, recipient, data, leased_until) values ('test_mail', %s,"
-        ' \'{"title": "Once", "body": "Once"}\', clock_timestamp() + interval \'1 hour\') returning *',
+        ' \'{"title": "Once", "body": "Once"}\', clock_timestamp() + interval \'1 minute\') returning *',
         [f"once-{time.time_ns()}@example.com"],
     ).fetchone()
     assert row

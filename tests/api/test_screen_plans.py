@@ -30,6 +30,7 @@ SMALL = {
     "private.counters": "fixed",
     "private.backup_state": "one row",
     "private.reconcile_state": "one row",
+    "private.last_decision": "one row",
     "private.ledger_check_state": "one row",
     "private.alarms": "what is open, and what was",
     "private.admin_users": "administrators",
@@ -228,5 +229,5 @@ def test_an_index_that_is_walked_would_be_seen(watched: Watched) -> None:
     history = next(call for call in CALLS if call.name == "rpc/get_transaction_history")
     with watched.screens.connection.transaction(force_rollback=True):
         watched.screens.leave()
-        watched.screens.connection.execute("drop index public.deposits_user_idx")
+        watched.screens.connection.execute("drop index public.deposits_effect_idx, public.deposits_user_idx")
         assert any("rows of public.deposits" in scan for scan in watched.scans(history, facts))

@@ -92,9 +92,18 @@ from claims as c
 cross join lateral (select md5('reference' || c.id) || md5('hash' || c.id) as reference) as r
 order by c.created_at;
 
-insert into private.deposit_keys (deposit_id, key) select d.id, d.reference_key from public.deposits as d;
+insert into private.transfer_keys (request_id, key, kind, is_payout) select d.id, d.reference_key, 'hash', false from public.deposits as d;
 insert into private.deposit_receipts (deposit_id, name) select c.id, c.receipt_name from claims as c;
 insert into private.request_texts (request_id, text) select d.id, lower(d.reference_number) from public.deposits as d;
+
+-- Of one in five hundred the rest was asked for, and came.
+insert into private.deposit_rests (deposit_id, no, received_amount, asked_by, asked_at, reference_number, referenced_at, ended_at)
+select
+    d.id, 1, d.amount - 20, pg_temp.id('admin', 1), d.created_at + interval '10 minutes', md5('rest' || d.id) || md5('hash' || d.reference_key),
+    d.created_at + interval '20 minutes', d.decided_at
+from public.deposits as d where d.reference_key < '008';
+insert into private.transfer_keys (request_id, key, kind, is_payout) select r.deposit_id, r.reference_number, 'hash', false from private.deposit_rests as r;
+insert into private.request_texts (request_id, text) select r.deposit_id, r.reference_number from private.deposit_rests as r;
 
 insert into storage.objects (bucket_id, name, owner_id, metadata, created_at)
 select 'receipts', c.receipt_name, c.user_id::text, '{"mimetype": "image/png", "size": 20480}', c.created_at from claims as c;
@@ -187,6 +196,8 @@ select
     case when w.status = 'approved' and w.no % 2 = 0 then w.created_at + interval '2 days' end, w.decision_no
 from payouts as w order by w.created_at;
 insert into private.request_texts (request_id, text) select w.id, lower(w.wallet) from payouts as w;
+insert into private.transfer_keys (request_id, key, kind, is_payout)
+select w.id, w.payout_reference, 'text', true from public.withdrawals as w where w.payout_reference is not null;
 
 insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
 select
@@ -194,6 +205,9 @@ select
     case w.status when 'approved' then 'completed' when 'rejected' then 'failed' else 'pending' end::public.transaction_status, w.id, w.created_at,
     w.decision_no
 from payouts as w order by w.created_at;
+
+update public.transactions as t set balance_after = b.due_balance
+from private.running_balances as b where t.id = b.id and b.due_balance is not null;
 
 insert into private.totals (
     user_id, referral_amount, referral_count, pairing_amount, pairing_count, override_amount, override_count, reentry_amount,
@@ -212,7 +226,7 @@ order by p.no;
 
 -- then
 select setval(pg_get_serial_sequence('private.positions', 'no'), (select max(no) from people));
-select setval('private.decision_no_seq', (select max(t.decision_no) from public.transactions as t));
+update private.last_decision set no = (select max(t.decision_no) from public.transactions as t);
 select setval('private.bonus_revision_seq', 2);
 update private.reconcile_state set bonus_revision = -1, ran_at = null, repaired = 0;
 update private.ledger_check_state set checked_at = null, violations = 0, rules = '{}', whole_at = null, seen_since = null, seen_seq = null, sums_at = null;
@@ -319,13 +333,19 @@ select d.at, coalesce(d.actors[1], 'admin:' || pg_temp.id('admin', 1)) as actor,
     d.facts || jsonb_strip_nulls(jsonb_build_object('actor_role', d.roles[1])) as payload
 from private.due_audit_entries as d
 union all
-select a.created_at, 'system', 'admin.created', 'admin_user', a.id, jsonb_build_object('role', a.role, 'is_active', true)
+select a.created_at, 'system', 'admin.created', 'admin_user', a.id,
+    private.administrator_entry(a.id)
 from private.admin_users as a
+union all
+select p.created_at, 'member:' || p.user_id, 'member.joined', 'profile', p.id,
+    jsonb_build_object('state', private.member_state(p) || jsonb_build_object('revision', p.revision))
+from private.profiles as p
 order by 1;
 -- The trigger makes their hashes.
 set session_replication_role = origin;
 insert into private.audit_log (at, actor, action, object_type, object_id, payload)
 select e.at, e.actor, e.action, e.object_type, e.object_id, e.payload from entries as e;
+select private.backfill_states();
 select private.link_entries();
 
 drop table members, people, claims, funded, earned, payouts, entries;

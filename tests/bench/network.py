@@ -235,7 +235,7 @@ def _without_indexes(connection: psycopg.Connection) -> list[str]:
         inner join pg_class as c on i.indrelid = c.oid
         where c.oid = any(array[
                 'auth.users', 'storage.objects', 'private.profiles', 'private.positions', 'private.totals',
-                'public.deposits', 'private.deposit_keys', 'private.deposit_receipts', 'public.withdrawals',
+                'public.deposits', 'private.transfer_keys', 'private.deposit_receipts', 'public.withdrawals',
                 'private.request_texts', 'public.bonuses', 'public.transactions', 'public.notifications'
             ]::regclass[])
             and not exists (select 1 from pg_constraint as k where k.conindid = i.indexrelid)

@@ -21,7 +21,7 @@ with wanted as (
     insert into private.deposit_receipts (deposit_id, name)
     select a.id, w.receipt_name from asked as a inner join wanted as w on a.reference_key = w.reference
 ), keys as (
-    insert into private.deposit_keys (deposit_id, key) select a.id, a.reference_key from asked as a
+    insert into private.transfer_keys (request_id, key, kind, is_payout) select a.id, k.key, k.kind, false from asked as a, private.due_transfer_keys(a.reference_key) as k
 ), texts as (
     insert into private.request_texts (request_id, text) select a.id, a.reference_key from asked as a
 ), row_counts as (

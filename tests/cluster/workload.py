@@ -16,7 +16,8 @@ import httpx
 from tests.support import plain_http
 from tests.support.files import png
 from tests.support.own_stack import OwnStack
-from tests.support.people import PASSWORD, WALLET
+from tests.support.people import PASSWORD
+from tests.support.wallet import wallet_of
 
 # Seconds from one member to the next, of each who decides: out of step, and the processors are not all taken.
 PACES = (0.7, 1.1, 1.3, 1.7)
@@ -84,7 +85,7 @@ class Workload:
         ).json()
         token, user = session["access_token"], session["user"]["id"]
         self.people.append(user)
-        wallet = {"trc20_wallet_address": WALLET}
+        wallet = {"trc20_wallet_address": wallet_of(user)}
         self._send(http, "PATCH", f"/rest/v1/profiles?user_id=eq.{user}", token, wallet)
         path = f"{user}/{time.time_ns() // 1_000_000}.png"
         self._send(http, "POST", f"/storage/v1/object/receipts/{path}", token, None, png(), done={409})

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from '@playwright/test'
+import { walletOf } from '../api/js/wallet.js'
 import { receiptPicture } from './receipt'
 import { administratorKey, administratorSession, memberKey, memberSession, need, origin } from './stack'
 
@@ -20,8 +21,14 @@ async function findReferrer(): Promise<string> {
   const key = need('SUPABASE_ANON_KEY')
   const response = await fetch(`${origin}/rest/v1/rpc/get_sponsor`, {
     method: 'POST',
-    headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ p_referral_code: need('DEMO_MEMBER2_EMAIL').split('@')[0] }),
+    headers: {
+      apikey: key,
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({
+      p_referral_code: need('DEMO_MEMBER2_EMAIL').split('@')[0],
+    }),
   })
   const [referrer] = (await response.json()) as { id: string }[]
   if (!referrer) throw new Error('the second demo member is missing')
@@ -49,7 +56,11 @@ export async function createMember(prefix: string, more: NewMember = {}): Promis
   const key = need('SUPABASE_SERVICE_ROLE_KEY')
   const response = await fetch(`${origin}/auth/v1/admin/users`, {
     method: 'POST',
-    headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: {
+      apikey: key,
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+    },
     body: JSON.stringify({
       email: person.email,
       password_hash: passwordHash,
@@ -88,8 +99,6 @@ export async function send<Body>(
   return (await response.json()) as Body
 }
 
-export const wallet = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'
-
 /** A member's token and ids, for what a journey prepares without the app. */
 export interface Account {
   token: string
@@ -98,11 +107,16 @@ export interface Account {
 
 export async function signedIn(person: Pick<Person, 'email' | 'password'>): Promise<Account> {
   const session = await memberSession(person.email, person.password)
-  return { token: session.access_token, userId: (session.user as { id: string }).id }
+  return {
+    token: session.access_token,
+    userId: (session.user as { id: string }).id,
+  }
 }
 
-export async function setWallet({ token, userId }: Account, address = wallet): Promise<void> {
-  await send(token, 'PATCH', `/rest/v1/profiles?user_id=eq.${userId}`, { trc20_wallet_address: address })
+export async function setWallet({ token, userId }: Account, address = walletOf(userId)): Promise<void> {
+  await send(token, 'PATCH', `/rest/v1/profiles?user_id=eq.${userId}`, {
+    trc20_wallet_address: address,
+  })
 }
 
 /** Asks for a deposit as the app does: the receipt, a picture or a given PDF, first, then the row. */
@@ -129,6 +143,18 @@ export async function requestDeposit(
   return row?.id ?? ''
 }
 
+/** Asks for a withdrawal to the wallet that `setWallet` has set. */
+export async function requestWithdrawal(
+  { token, userId }: Account,
+  amount: number,
+  address = walletOf(userId),
+): Promise<string> {
+  const id = randomUUID()
+  const row = { id, user_id: userId, amount, wallet_address: address, status: 'pending' }
+  await send(token, 'POST', '/rest/v1/withdrawals', row)
+  return id
+}
+
 let decider: Promise<string> | undefined
 
 /** The token of the demo's finance administrator, who decides what a journey prepares. */
@@ -140,9 +166,28 @@ export function financeToken(): Promise<string> {
 
 export async function decideDeposit(
   depositId: string,
-  decision: { action: 'approve' | 'reject'; reason?: string },
+  decision: {
+    action: 'approve' | 'reject' | 'ask_rest'
+    reason?: string
+    receivedAmount?: string
+  },
 ): Promise<void> {
   await send(await financeToken(), 'POST', '/functions/v1/admin-approve-deposit', { depositId, ...decision })
+}
+
+/** Asks for the rest of a deposit of which this much arrived; with a reference, the member has sent it. */
+export async function askRest(
+  { token }: Account,
+  id: string,
+  receivedAmount: string,
+  reference?: string,
+): Promise<void> {
+  await decideDeposit(id, { action: 'ask_rest', receivedAmount })
+  if (reference !== undefined)
+    await send(token, 'POST', '/rest/v1/rpc/add_deposit_reference', {
+      p_id: id,
+      p_reference: reference,
+    })
 }
 
 /** The id of a member's profile, which is also the code of the referral link. */
@@ -164,7 +209,9 @@ export async function createFunded(
   const person = await createMember(prefix, more)
   const account = await signedIn(person)
   await setWallet(account)
-  await decideDeposit(await requestDeposit(account, amount), { action: 'approve' })
+  await decideDeposit(await requestDeposit(account, amount), {
+    action: 'approve',
+  })
   return [person, account]
 }
 
@@ -182,14 +229,21 @@ async function linkSession(email: string): Promise<object> {
   const post = async <Body>(path: string, body: object): Promise<Body> => {
     const response = await fetch(`${origin}/auth/v1/${path}`, {
       method: 'POST',
-      headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: {
+        apikey: key,
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+      },
       body: JSON.stringify(body),
     })
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
     return (await response.json()) as Body
   }
   const type = 'magiclink'
-  const link = await post<{ hashed_token: string }>('admin/generate_link', { type, email })
+  const link = await post<{ hashed_token: string }>('admin/generate_link', {
+    type,
+    email,
+  })
   return post('verify', { type, token_hash: link.hashed_token })
 }
 
@@ -237,10 +291,17 @@ export async function openAs(browser: Browser, person: Pick<Person, 'email' | 'p
 export async function administratorBrowser(
   browser: Browser,
   options: BrowserContextOptions = {},
-  who = { email: need('DEMO_ADMIN_EMAIL'), password: need('DEMO_ADMIN_PASSWORD') },
+  who = {
+    email: need('DEMO_ADMIN_EMAIL'),
+    password: need('DEMO_ADMIN_PASSWORD'),
+  },
 ): Promise<BrowserContext> {
   const session = await administratorSession(who.email, who.password)
-  const context = await browser.newContext({ baseURL: origin, locale: 'en-GB', ...options })
+  const context = await browser.newContext({
+    baseURL: origin,
+    locale: 'en-GB',
+    ...options,
+  })
   await context.addInitScript(([key, value]) => localStorage.setItem(key, value), [
     administratorKey,
     JSON.stringify(session),

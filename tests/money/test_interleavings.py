@@ -17,7 +17,7 @@ NAMES = list(operations(defaultdict(str)))
 UNDER_THE_MONEY_LOCK = {
     name
     for name in NAMES
-    if name.split()[0] in ("approve", "reject", "record", "void", "set", "reconcile", "rebuild")
+    if name.split()[0] in ("approve", "ask", "reject", "record", "void", "set", "reconcile", "rebuild")
 }
 FREE = """
 select user_id::text from private.profiles where user_id::text = any(%s)

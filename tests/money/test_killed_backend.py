@@ -24,10 +24,10 @@ from launcher import settings as configuration
 from tests.support import plain_http
 from tests.support.children import ending_with_parent
 from tests.support.own_cluster import OwnCluster, settings_of_own
-from tests.support.people import WALLET
 from tests.support.principals import signed
 from tests.support.race_harness import PATIENCE_SECONDS, RaceHarness, Session, operations
 from tests.support.stack import stack_state
+from tests.support.wallet import wallet_of
 
 NAMES = list(operations(defaultdict(str)))
 # What moves money: the rest is killed in the long run.
@@ -207,7 +207,8 @@ def test_a_request_through_postgrest_is_not_known_and_the_same_id_makes_it_once(
             (group,) = harness.groups(1)
             member = group["member"]
             client.headers["authorization"] = f"Bearer {token_of(harness, member)}"
-            row = {"id": str(uuid.uuid4()), "user_id": member, "amount": 250, "wallet_address": WALLET}
+            row = {"id": str(uuid.uuid4()), "user_id": member, "amount": 250}
+            row["wallet_address"] = wallet_of(member)
             holder.execute("select from private.profiles where user_id = %s for update", [member])
             work = [clients.submit(client.post, "/withdrawals", json=row)]
             (own,) = backends_waiting_for_a_lock(harness, 1)

@@ -29,7 +29,7 @@ PLANTED_BUGS = {
         "private.credit_deposit",
         {
             "greatest(p.package_value, coalesce(": "coalesce(",
-            "(p_deposit).amount), 0))": "(p_deposit).amount), p.package_value)",
+            "), 0))": "), p.package_value)",
         },
         ["_100_immutable on private.profiles", "_100_immutable on public.bonuses"],
     ),

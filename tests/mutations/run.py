@@ -26,6 +26,7 @@ COLUMNS = ("guard", "test", "reason")
 DATABASE_TESTS = "tests/db/"
 PARALLEL = 2
 REMOVED = "## the guard is removed"
+TIMED_OUT = "canceling statement due to statement timeout"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class TrialResult:
 
     killed: bool
     output: str
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the test killed the mutant, and did not only take too long."""
+        return self.killed and TIMED_OUT not in self.output
 
 
 def listed(path: Path = LIST) -> list[Row]:

@@ -14,14 +14,16 @@ from tests.support.stack import Stack
 
 # Money first: what one line less would cost at once.
 SAMPLE = (
-    "call private.credit_deposit in public.decide_deposit(uuid,text,text)",
+    "call private.credit_deposit in public.decide_deposit(uuid,text,text,numeric)",
     "condition: pending withdrawals reserve the balance",
     "policy: public.withdrawals insert_own",
     "error insufficient_available_balance in private.check_payable(public.withdrawals,private.profiles)",
     "error reference_used in private.deposits_credit_once()",
 )
-# A lock that is not free needs a second connection: tests/api/test_locks.py, test_rpc_limits.py.
+# A lock that is not free needs a second connection: tests/api/test_locks.py, test_rpc_limits.py,
+# test_table_locks.py.
 RAISED_WHEN_LOCKED = {
+    "pre_request.check_request()",
     "private.lock_audit_log()",
     "private.lock_member(uuid)",
     "private.lock_members(uuid[])",
@@ -30,7 +32,11 @@ RAISED_WHEN_LOCKED = {
     "private.lock_request(uuid)",
     "private.lock_requests()",
     "private.lock_sums()",
+    "private.restore_rows(uuid)",
     "private.take_place(text)",
+    "public.acknowledge_alarm(uuid,text)",
+    "public.change_setting(text,jsonb)",
+    "public.update_administrator(uuid,text,text,boolean)",
 }
 
 

@@ -12,6 +12,8 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import httpx
 import psycopg
@@ -181,6 +183,19 @@ def test_status_says_whether_the_ledger_is_in_order(nothing_waits: None, state: 
     assert well.returncode == 0
     assert '2 VIOLATIONS {"I07": 2}' in wrong.stdout
     assert wrong.returncode == 1
+
+
+def test_a_check_of_the_ledger_that_is_late_is_not_healthy(stack: Stack) -> None:
+    with psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as owner:
+        database = cast("Database", SimpleNamespace(rows=lambda query: owner.execute(query).fetchall()))
+        owner.execute(
+            "update private.ledger_check_state"
+            " set checked_at = now() - interval '101 minutes', violations = 0"
+        )
+        healthy, words = health.ledger(database)
+        owner.rollback()
+    assert not healthy
+    assert words.startswith("NOT HEALTHY: the check is late; in order, checked 60")
 
 
 @pytest.mark.alone

@@ -1,7 +1,8 @@
 // A member's whole way with the stock JavaScript client: from the invitation to the payout.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WALLET, env, financeClient, letterTo, newMember, png, publicClient } from './stack.js'
+import { env, financeClient, letterTo, newMember, png, publicClient } from './stack.js'
+import { walletOf } from './wallet.js'
 
 const PASSWORD = 'correct-horse-77'
 
@@ -71,12 +72,13 @@ test('from the invitation to the payout', async () => {
   const member = { client, id: signedIn.data.user.id }
   const own = () => client.from('profiles').select('*').eq('user_id', member.id).single()
   assert.equal((await own()).data.referrer_id, sponsor.profile.id)
-  const wallet = { trc20_wallet_address: WALLET }
-  assert.equal((await client.from('profiles').update(wallet).eq('user_id', member.id)).error, null)
+  const wallet = walletOf(member.id)
+  const saved = { trc20_wallet_address: wallet }
+  assert.equal((await client.from('profiles').update(saved).eq('user_id', member.id)).error, null)
 
   const early = await client
     .from('withdrawals')
-    .insert({ user_id: member.id, amount: 100, wallet_address: WALLET, status: 'pending' })
+    .insert({ user_id: member.id, amount: 100, wallet_address: wallet, status: 'pending' })
   assert.equal(early.error.message, 'Insufficient balance. Available: $0.00')
 
   await approved(finance, member, 1000)
@@ -94,7 +96,7 @@ test('from the invitation to the payout', async () => {
   const id = crypto.randomUUID()
   const asked = await client
     .from('withdrawals')
-    .insert({ id, user_id: member.id, amount: 150, wallet_address: WALLET, status: 'pending' })
+    .insert({ id, user_id: member.id, amount: 150, wallet_address: wallet, status: 'pending' })
   assert.equal(asked.error, null)
   const body = { withdrawalId: id, action: 'approve', payoutReference: `tx-${id}` }
   const paid = await finance.functions.invoke('admin-approve-withdrawal', { body })

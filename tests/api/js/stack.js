@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { deflateSync, crc32 } from 'node:zlib'
 import { createClient } from '@supabase/supabase-js'
+import { walletOf } from './wallet.js'
 
 const file = process.env.STACK_ENV ?? new URL('../../../.stack/env', import.meta.url)
 export const env = Object.fromEntries(
@@ -53,13 +54,11 @@ export async function newMember(sponsor) {
   const signedIn = await client.auth.signInWithPassword({ email, password })
   if (signedIn.error) throw signedIn.error
   const id = signedIn.data.user.id
-  const wallet = { trc20_wallet_address: WALLET }
+  const wallet = { trc20_wallet_address: walletOf(id) }
   const saved = await client.from('profiles').update(wallet).eq('user_id', id).select().single()
   if (saved.error) throw saved.error
   return { client, id, email, username, profile: saved.data }
 }
-
-export const WALLET = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'
 
 /** The newest letter to an address, waited for. */
 export async function letterTo(address) {

@@ -5,11 +5,12 @@ create temporary table more as
 select
     p.user_id, gen_random_uuid() as id, 25 + i.no % 60 as amount, md5('more' || i.no) || md5('most' || i.no) as reference,
     p.user_id || '/' || (1500000000000 + i.no) || '.png' as receipt, p.created_at + interval '3 days' as created_at,
-    nextval('private.decision_no_seq') as decision_no
+    private.last_decision_no() + i.no as decision_no
 from generate_series(1, 20000 - (select count(*) from public.deposits)::integer) as i (no)
 inner join private.positions as o on o.no = 1 + i.no % (select count(*) from private.positions)
 inner join private.profiles as p on o.user_id = p.user_id;
 
+update private.last_decision set no = (select max(m.decision_no) from more as m) where exists (select from more);
 insert into public.deposits (
     id, user_id, amount, reference_number, receipt_url, status, admin_notes, created_at, decided_at, decided_by, kind, reference_key,
     decision_no
@@ -19,7 +20,7 @@ select
     m.created_at, m.created_at + interval '1 hour', a.id, 'cash_in', m.reference, m.decision_no
 from more as m cross join (select d.id from private.admin_users as d limit 1) as a;
 
-insert into private.deposit_keys (deposit_id, key) select m.id, m.reference from more as m;
+insert into private.transfer_keys (request_id, key, kind, is_payout) select m.id, m.reference, 'hash', false from more as m;
 insert into private.deposit_receipts (deposit_id, name) select m.id, m.receipt from more as m;
 insert into private.request_texts (request_id, text) select m.id, m.reference from more as m;
 

@@ -162,7 +162,7 @@ test.describe('what administrators do apart from decisions on money', () => {
     const { columns, rows } = await saveAsFile(page)
     expect(rows).toHaveLength(2)
     expect(columns).toBe(
-      'created_at,username,email,amount,reference_number,status,decided_at,voided_at,admin_notes',
+      'created_at,username,email,amount,received_amount,reference_number,further_references,status,decided_at,voided_at,admin_notes',
     )
     expect(rows.every((row) => row.includes(',pending,'))).toBe(true)
   })

@@ -1,14 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
+import { walletOf } from '../../api/js/wallet.js'
 import {
   administratorBrowser,
   createEarner,
   createMember,
   requestDeposit,
+  requestWithdrawal,
   send,
   setWallet,
   signedIn,
-  wallet,
 } from '../people'
 import { need, origin } from '../stack'
 
@@ -76,14 +77,8 @@ test('a role that cannot open a page sees that, and requests nothing', async ({ 
 })
 
 test('how a withdrawal was paid is recorded with its approval', async ({ browser }) => {
-  const [{ username }, { token, userId }] = await createEarner('earner')
-  await send(token, 'POST', '/rest/v1/withdrawals', {
-    id: randomUUID(),
-    user_id: userId,
-    amount: 100.5,
-    wallet_address: wallet,
-    status: 'pending',
-  })
+  const [{ username }, account] = await createEarner('earner')
+  await requestWithdrawal(account, 100.5)
   const page = await openList(browser)
   await page.goto(`/admin/withdrawals?q=${username}`)
   const row = page.getByRole('row', { name: /\$100\.50/ })
@@ -102,11 +97,53 @@ test('how a withdrawal was paid is recorded with its approval', async ({ browser
   await dialog.getByRole('button', { name: 'Approve $100.50' }).click()
   await expect(page.getByText('Withdrawal approved successfully')).toBeVisible()
   const [paid] = await send<{ payout_reference: string }[]>(
-    token,
+    account.token,
     'GET',
     `/rest/v1/withdrawals?select=payout_reference&payout_reference=eq.${paidBy}`,
   )
   expect(paid?.payout_reference).toBe(paidBy)
+  await page.context().close()
+})
+
+test('a payout that is warned of asks for a reason, and keeps what was typed', async ({ browser }) => {
+  const [{ username }, account] = await createEarner('earner')
+  await setWallet(await signedIn(await createMember('shares')), walletOf(account.userId))
+  const withdrawal = await requestWithdrawal(account, 100)
+  const page = await openList(browser)
+  await page.goto(`/admin/withdrawals?q=${username}`)
+  await page.getByRole('button', { name: `Approve the withdrawal of ${username}` }).click()
+  const dialog = page.getByRole('dialog')
+  const reference = dialog.getByLabel('Payout reference (optional)')
+  const reason = dialog.getByLabel('Why it was paid all the same')
+  await reference.fill(randomBytes(32).toString('hex'))
+  await dialog.getByRole('button', { name: 'Approve $100.00' }).click()
+  await expect(reason).toBeFocused()
+  await expect(reason).toHaveAccessibleDescription(/^Also the wallet of shares_\w+\. /)
+  await page.keyboard.type('They share it.')
+  // Another reference is another transfer, to the same wallet.
+  const paidBy = randomBytes(32).toString('hex')
+  await reference.fill(paidBy)
+  await expect(reason).toHaveValue('They share it.')
+  // Without one nothing is recorded, and nothing asked.
+  await reference.fill('')
+  await expect(reason).toHaveCount(0)
+  await dialog.getByRole('button', { name: 'Approve $100.00' }).click()
+  await expect(page.getByText('Withdrawal approved successfully')).toBeVisible()
+
+  await page.goto(`/admin/withdrawals?status=unpaid&q=${username}`)
+  await page.getByRole('button', { name: `Add the payout reference of ${username}` }).click()
+  await dialog.getByLabel('Payout reference').fill(paidBy)
+  await dialog.getByRole('button', { name: 'Add reference' }).click()
+  await expect(reason).toBeFocused()
+  await dialog.getByRole('button', { name: 'Add reference' }).click()
+  await expect(dialog.getByText('Give a reason.')).toBeVisible()
+  await expect(reason).toBeFocused()
+  await page.keyboard.type('They share it.')
+  await dialog.getByRole('button', { name: 'Add reference' }).click()
+  await expect(page.getByText('Payout reference added')).toBeVisible()
+  const [paid] = await send<object[]>(account.token, 'GET', `/rest/v1/withdrawals?id=eq.${withdrawal}`)
+  expect(paid).toMatchObject({ payout_reference: paidBy })
+  expect(JSON.stringify(paid)).not.toContain('They share it.')
   await page.context().close()
 })
 

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { expect, test } from '@playwright/test'
 import { checkAfter } from '../ledger'
-import { administratorBrowser, createEarner, createFunded, send, wallet } from '../people'
+import { administratorBrowser, createEarner, createFunded, requestWithdrawal, send } from '../people'
 
 const problem = "A member's totals are not the sums of the bonuses and withdrawals, so the balance is wrong."
 
@@ -9,14 +8,9 @@ const problem = "A member's totals are not the sums of the bonuses and withdrawa
 test('a wrong figure stops decisions about its member until a super administrator acknowledges it @alone', async ({
   browser,
 }) => {
-  const [person, { token, userId }] = await createEarner('alarm')
-  await send(token, 'POST', '/rest/v1/withdrawals', {
-    id: randomUUID(),
-    user_id: userId,
-    amount: 100,
-    wallet_address: wallet,
-    status: 'pending',
-  })
+  const [person, account] = await createEarner('alarm')
+  await requestWithdrawal(account, 100)
+  const { userId } = account
   const miscount = (by: string) =>
     `update private.totals set reentry_amount = reentry_amount ${by} where user_id = '${userId}'`
   checkAfter(miscount('+ 1'))

@@ -1,5 +1,6 @@
 import { expect, test, type Page } from '@playwright/test'
-import { createMember, openAs, wallet } from '../people'
+import { walletOf } from '../../api/js/wallet.js'
+import { createMember, openAs } from '../people'
 import { administratorSession, need, origin } from '../stack'
 
 const suspended = 'Your account has been suspended. Please contact support for assistance.'
@@ -104,6 +105,7 @@ test('what was typed before the session ended is there after signing in again', 
   const page = await openAs(browser, member)
   await page.goto('/settings')
   const field = page.getByLabel('TRC20 wallet address')
+  const wallet = walletOf(member.username)
   await field.fill(wallet)
   await endSessions(page)
   await page.getByRole('button', { name: 'Save address' }).click()

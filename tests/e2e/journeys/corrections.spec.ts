@@ -6,8 +6,8 @@ import {
   createFunded,
   financeToken,
   openAs,
+  requestWithdrawal,
   send,
-  wallet,
   type Account,
   type Person,
 } from '../people'
@@ -24,17 +24,9 @@ async function depositor(): Promise<Person> {
 }
 
 /** An approved withdrawal of $100.00 that is not paid yet. */
-async function unpaidWithdrawal({ token, userId }: Account): Promise<void> {
-  const id = randomUUID()
-  await send(token, 'POST', '/rest/v1/withdrawals', {
-    id,
-    user_id: userId,
-    amount: 100,
-    wallet_address: wallet,
-    status: 'pending',
-  })
+async function unpaidWithdrawal(account: Account): Promise<void> {
   await send(await financeToken(), 'POST', '/functions/v1/admin-approve-withdrawal', {
-    withdrawalId: id,
+    withdrawalId: await requestWithdrawal(account, 100),
     action: 'approve',
   })
 }

@@ -1,16 +1,21 @@
-import { randomUUID } from 'node:crypto'
-import { expect, test, type Page } from '@playwright/test'
+import { randomBytes } from 'node:crypto'
+import { expect, test, type Locator, type Page } from '@playwright/test'
+import { walletOf } from '../../api/js/wallet.js'
 import { checkAfter } from '../ledger'
 import { checkEach, desk, dialog, press, pressed, unreasoned, type Opening } from '../looks'
 import {
   administratorBrowser,
+  askRest,
   createEarner,
+  createMember,
   decideDeposit,
   financeToken,
   profileId,
   requestDeposit,
+  requestWithdrawal,
   send,
-  wallet,
+  setWallet,
+  signedIn,
 } from '../people'
 import { administratorSession, need } from '../stack'
 
@@ -19,7 +24,10 @@ import { administratorSession, need } from '../stack'
 // What cannot be pressed is said at once, not when the time of all is over.
 test.use({ actionTimeout: 30_000 })
 
-const finance = { email: need('DEMO_FINANCE_EMAIL'), password: need('DEMO_FINANCE_PASSWORD') }
+const finance = {
+  email: need('DEMO_FINANCE_EMAIL'),
+  password: need('DEMO_FINANCE_PASSWORD'),
+}
 
 /** A question beside the sheet or dialog that leads to it. */
 function through(first: Opening['open'], button: string, name: string | RegExp): Opening['open'] {
@@ -33,18 +41,16 @@ function through(first: Opening['open'], button: string, name: string | RegExp):
 async function prepared() {
   const [{ username }, account] = await createEarner('asked', { length: 30 })
   const { token, userId } = account
+  // What stands against a payout.
+  await setWallet(await signedIn(await createMember('shares')), walletOf(userId))
   const deposits: string[] = []
   for (const amount of [2500, 5000]) deposits.push(await requestDeposit(account, amount))
-  const withdraw = async (amount: number) => {
-    const row = { id: randomUUID(), user_id: userId, amount, wallet_address: wallet, status: 'pending' }
-    await send(token, 'POST', '/rest/v1/withdrawals', row)
-    return row.id
-  }
+  await askRest(account, deposits[1] ?? '', '4000.00', randomBytes(32).toString('hex'))
   await send(await financeToken(), 'POST', '/functions/v1/admin-approve-withdrawal', {
-    withdrawalId: await withdraw(110),
+    withdrawalId: await requestWithdrawal(account, 110),
     action: 'approve',
   })
-  await withdraw(120)
+  await requestWithdrawal(account, 120)
   await send(token, 'POST', '/functions/v1/bot-subscription', {
     bot_name: 'Scout',
     action: 'subscribe',
@@ -89,6 +95,31 @@ function deposits({ username, deposits: [first = ''] }: Prepared): Opening[] {
       open: unreasoned(through(details, 'Void this deposit', /^Void the deposit of/), 'Propose correction'),
     },
     {
+      name: 'Ask for the rest',
+      path,
+      open: async (page) => {
+        const opened = await through(details, 'Ask for the rest', /^Ask for the rest of/)(page)
+        await opened.getByRole('button', { name: 'Ask for the rest' }).click()
+        await expect(opened.getByText('Enter how much has arrived.')).toBeVisible()
+        return opened
+      },
+    },
+    {
+      name: 'Amount that cannot be approved',
+      path,
+      open: async (page) => {
+        await page
+          .getByRole('button', { name: `Approve the deposit of ${username}` })
+          .first()
+          .click()
+        const opened = dialog(page, /^Approve deposit of/)
+        await opened.getByLabel(/^Amount that arrived/).fill('1600')
+        await press(page, 'Approve $2,500.00')
+        await expect(opened.getByRole('button', { name: 'Reject with both amounts' })).toBeVisible()
+        return opened
+      },
+    },
+    {
       // Somebody else was faster.
       name: 'Refused approval of a deposit',
       path,
@@ -99,7 +130,10 @@ function deposits({ username, deposits: [first = ''] }: Prepared): Opening[] {
           .click()
         const opened = dialog(page, 'Approve deposit of $2,500.00?')
         await expect(opened).toBeVisible()
-        await decideDeposit(first, { action: 'reject', reason: 'No such transfer' })
+        await decideDeposit(first, {
+          action: 'reject',
+          reason: 'No such transfer',
+        })
         await press(page, 'Approve $2,500.00')
         await expect(opened.getByText(/^Already rejected/)).toBeVisible()
         return opened
@@ -111,6 +145,16 @@ function deposits({ username, deposits: [first = ''] }: Prepared): Opening[] {
       open: pressed(`Approve the deposit of ${username}`, 'dialog', /^Approve deposit of/),
     },
   ]
+}
+
+/** The server asks back why it was paid. */
+async function warned(page: Page, opened: Locator, label: string, button: string | RegExp): Promise<Locator> {
+  await opened.getByLabel(label).fill(randomBytes(32).toString('hex'))
+  await opened.getByRole('button', { name: button }).click()
+  await expect(opened.getByLabel('Why it was paid all the same')).toBeFocused()
+  await opened.getByRole('button', { name: button }).click()
+  await expect(opened.getByText('Give a reason.')).toBeVisible()
+  return opened
 }
 
 function withdrawals({ username }: Prepared): Opening[] {
@@ -131,6 +175,19 @@ function withdrawals({ username }: Prepared): Opening[] {
       },
     },
     {
+      name: 'Approve a withdrawal with a payout that is warned of',
+      path,
+      open: async (page) => {
+        await press(page, `Approve the withdrawal of ${username}`)
+        return warned(
+          page,
+          dialog(page, /^Approve withdrawal of/),
+          'Payout reference (optional)',
+          /^Approve \$/,
+        )
+      },
+    },
+    {
       name: 'Reject a withdrawal',
       path,
       open: pressed(`Reject the withdrawal of ${username}`, 'dialog', /^Reject withdrawal of/),
@@ -143,6 +200,14 @@ function withdrawals({ username }: Prepared): Opening[] {
         await opened.getByRole('button', { name: 'Add reference' }).click()
         await expect(opened.getByText('Enter the payout reference.')).toBeVisible()
         return opened
+      },
+    },
+    {
+      name: 'Record a payout that is warned of',
+      path: unpaid,
+      open: async (page) => {
+        const opened = await through(details, 'Add payout reference', /^Add the payout reference/)(page)
+        return warned(page, opened, 'Payout reference', 'Add reference')
       },
     },
     {
@@ -170,7 +235,11 @@ function members({ username, profile }: Prepared): Opening[] {
       path,
       open: unreasoned(through(sheet, 'Suspend', /^Suspend /), 'Suspend'),
     },
-    { name: 'Set a member pending', path, open: through(sheet, 'Set pending', /^Set pending/) },
+    {
+      name: 'Set a member pending',
+      path,
+      open: through(sheet, 'Set pending', /^Set pending/),
+    },
     {
       name: 'Second step of a member',
       path,

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Locator, type Page } from '@playwright/test'
+import { walletOf } from '../../api/js/wallet.js'
 import { untilAlive } from '../alive'
 import { mailTo, openLink } from '../mail'
-import { createEarner, wallet } from '../people'
+import { createEarner } from '../people'
 import { receiptPicture } from '../receipt'
 import { need } from '../stack'
 
@@ -54,7 +55,7 @@ test('from the landing page to a deposit in review', async ({ page }) => {
 
   await openLink(page, await mailTo(email, /confirm/i))
   await press(page, link(page, 'Add wallet address'))
-  await type(page, 'TRC20 wallet address', wallet)
+  await type(page, 'TRC20 wallet address', walletOf(email))
   await press(page, button(page, 'Save address'))
   await expect(page.getByText('Profile updated successfully')).toBeVisible()
 

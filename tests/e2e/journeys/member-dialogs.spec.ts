@@ -1,7 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
 import { checkEach, desk, dialog, phone, press, pressed, sent, type Opening } from '../looks'
-import { createEarner, createMember, memberBrowser, requestDeposit, send, wallet } from '../people'
+import {
+  askRest,
+  createEarner,
+  createMember,
+  memberBrowser,
+  requestDeposit,
+  requestWithdrawal,
+  send,
+} from '../people'
 import { receiptPicture } from '../receipt'
 import { memberKey, memberSession, need } from '../stack'
 
@@ -13,16 +21,50 @@ test.use({ actionTimeout: 30_000 })
 // All that is asked takes nearly three minutes where other suites run beside it.
 test.describe.configure({ timeout: 540_000 })
 
-const mara = () => ({ email: need('DEMO_MEMBER_EMAIL'), password: need('DEMO_MEMBER_PASSWORD') })
+const mara = () => ({
+  email: need('DEMO_MEMBER_EMAIL'),
+  password: need('DEMO_MEMBER_PASSWORD'),
+})
 
 const menus: Opening[] = [
-  { name: 'Member navigation', path: '/bots', open: pressed('Menu', 'dialog', 'Navigation'), only: phone },
-  { name: 'Account menu', path: '/bots', open: pressed(/^Account: /, 'menu'), only: desk },
-  { name: 'More menu', path: '/bots', open: pressed('More', 'menu'), only: desk },
-  { name: 'View menu', path: '/dashboard', open: pressed('More views', 'menu') },
-  { name: 'Notifications', path: '/dashboard', open: pressed(/^Notifications/, 'dialog', 'Notifications') },
-  { name: 'Figure explanation', path: '/dashboard', open: pressed(/^About /, 'dialog') },
-  { name: 'Exact time', path: '/notifications', open: pressed(/ ago$/, 'dialog') },
+  {
+    name: 'Member navigation',
+    path: '/bots',
+    open: pressed('Menu', 'dialog', 'Navigation'),
+    only: phone,
+  },
+  {
+    name: 'Account menu',
+    path: '/bots',
+    open: pressed(/^Account: /, 'menu'),
+    only: desk,
+  },
+  {
+    name: 'More menu',
+    path: '/bots',
+    open: pressed('More', 'menu'),
+    only: desk,
+  },
+  {
+    name: 'View menu',
+    path: '/dashboard',
+    open: pressed('More views', 'menu'),
+  },
+  {
+    name: 'Notifications',
+    path: '/dashboard',
+    open: pressed(/^Notifications/, 'dialog', 'Notifications'),
+  },
+  {
+    name: 'Figure explanation',
+    path: '/dashboard',
+    open: pressed(/^About /, 'dialog'),
+  },
+  {
+    name: 'Exact time',
+    path: '/notifications',
+    open: pressed(/ ago$/, 'dialog'),
+  },
   {
     name: 'QR code',
     path: '/dashboard',
@@ -34,7 +76,11 @@ const menus: Opening[] = [
     },
   },
   { name: 'Share', path: '/dashboard', open: pressed('Share', 'dialog') },
-  { name: 'Statement menu', path: '/transactions', open: pressed('Statement', 'menu') },
+  {
+    name: 'Statement menu',
+    path: '/transactions',
+    open: pressed('Statement', 'menu'),
+  },
   {
     name: 'Bonus details',
     path: '/transactions',
@@ -85,6 +131,17 @@ const money: Opening[] = [
     name: 'Deposit with errors',
     path: '/deposit',
     open: sent('Review deposit', (page) => press(page, /^Send another deposit/)),
+  },
+  {
+    name: 'Rest of a deposit without its reference',
+    path: '/deposit',
+    open: async (page) => {
+      await press(page, 'Add reference')
+      await expect(page.getByText('Enter the reference number')).toBeVisible()
+      return page.getByRole('form', {
+        name: 'Rest of the deposit of $7,500.00',
+      })
+    },
   },
   {
     name: 'Deposit review',
@@ -147,7 +204,11 @@ const money: Opening[] = [
 ]
 
 const account: Opening[] = [
-  { name: 'Unsubscribe', path: '/bots', open: pressed('Unsubscribe from Scout', 'dialog', /^Unsubscribe/) },
+  {
+    name: 'Unsubscribe',
+    path: '/bots',
+    open: pressed('Unsubscribe from Scout', 'dialog', /^Unsubscribe/),
+  },
   {
     name: 'Subscribe with errors',
     path: '/bots',
@@ -208,7 +269,10 @@ const account: Opening[] = [
     path: '/settings',
     open: async (page) => {
       // As the server says where the last one is old.
-      const body = JSON.stringify({ code: 'reauthentication_needed', error: 'Sign in again.' })
+      const body = JSON.stringify({
+        code: 'reauthentication_needed',
+        error: 'Sign in again.',
+      })
       await page.route('**/functions/v1/download-data', (route) => route.fulfill({ status: 403, body }))
       await press(page, 'Export my data')
       await press(page, 'Continue')
@@ -227,16 +291,10 @@ async function closing(page: Page) {
 /** A member with money in every state. */
 async function withEverything(browser: Browser) {
   const [person, account] = await createEarner('asks')
-  const { token, userId } = account
+  const { token } = account
   await requestDeposit(account, 2500)
-  const withdrawal = {
-    id: randomUUID(),
-    user_id: userId,
-    amount: 100,
-    wallet_address: wallet,
-    status: 'pending',
-  }
-  await send(token, 'POST', '/rest/v1/withdrawals', withdrawal)
+  await askRest(account, await requestDeposit(account, 7500), '6000.00')
+  await requestWithdrawal(account, 100)
   await send(token, 'POST', '/functions/v1/bot-subscription', {
     bot_name: 'Scout',
     action: 'subscribe',
@@ -276,10 +334,15 @@ test('what a member is asked is accessible and fits the window', { tag: '@long' 
       open: async (page) => {
         await press(page, 'Unsubscribe from Scout')
         const kept = await page.evaluate((key) => localStorage.getItem(key) ?? '', memberKey)
-        const { access_token: token } = JSON.parse(kept) as { access_token: string }
+        const { access_token: token } = JSON.parse(kept) as {
+          access_token: string
+        }
         await fetch(`${new URL(page.url()).origin}/auth/v1/logout?scope=local`, {
           method: 'POST',
-          headers: { apikey: need('SUPABASE_ANON_KEY'), authorization: `Bearer ${token}` },
+          headers: {
+            apikey: need('SUPABASE_ANON_KEY'),
+            authorization: `Bearer ${token}`,
+          },
         })
         await press(page, 'Unsubscribe')
         const again = dialog(page, /^Your session ended/)
@@ -296,8 +359,16 @@ test('what a member is asked is accessible and fits the window', { tag: '@long' 
 test('what a new member is told about wallets fits the window', { tag: '@long' }, async ({ browser }) => {
   const context = await memberBrowser(browser, await createMember('fresh'))
   await checkEach(context, [
-    { name: 'TRC20 address', path: '/dashboard', open: pressed('What is a TRC20 address?', 'dialog') },
-    { name: 'No notifications', path: '/bots', open: pressed('Notifications', 'dialog', 'Notifications') },
+    {
+      name: 'TRC20 address',
+      path: '/dashboard',
+      open: pressed('What is a TRC20 address?', 'dialog'),
+    },
+    {
+      name: 'No notifications',
+      path: '/bots',
+      open: pressed('Notifications', 'dialog', 'Notifications'),
+    },
   ])
   await context.close()
 })

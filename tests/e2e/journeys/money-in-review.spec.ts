@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
 import { filled } from '../filled'
 import { Network } from '../network'
@@ -9,10 +9,10 @@ import {
   memberBrowser,
   openAs,
   requestDeposit,
+  requestWithdrawal,
   send,
   setWallet,
   signedIn,
-  wallet,
   type Account,
   type Person,
 } from '../people'
@@ -318,13 +318,7 @@ test('a refusal is no "may have been sent"', async ({ browser }) => {
   await page.goto('/withdraw')
   await page.getByLabel('Amount').fill('1100')
   await page.getByRole('button', { name: 'Review withdrawal' }).click()
-  await send(account.token, 'POST', '/rest/v1/withdrawals', {
-    id: randomUUID(),
-    user_id: account.userId,
-    amount: 1000,
-    wallet_address: wallet,
-    status: 'pending',
-  })
+  await requestWithdrawal(account, 1000)
   await page.getByRole('dialog').getByRole('button', { name: 'Request $1,100.00' }).click()
   await expect(page.getByText('Insufficient balance. Available: $100.00')).toBeVisible()
   await expect(page.getByLabel('Amount')).toHaveValue('1,100.00')

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, type Browser, type Page } from '@playwright/test'
+import { walletOf } from '../../api/js/wallet.js'
 import { mailTo, openLink } from '../mail'
 import { administratorBrowser, createFunded, openAs, profileId, type Person } from '../people'
 import { receiptPicture } from '../receipt'
@@ -16,7 +17,6 @@ const newcomer = {
   email: `ilse.${tag}@example.com`,
   password: 'Quay-and-lantern-22',
 }
-const wallet = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'
 const reference = randomBytes(32).toString('hex')
 const packagePrice = '$1,000.00'
 
@@ -82,7 +82,7 @@ test('the member completes the account and sends a deposit', async ({ browser })
   await expect(page.getByText('Please complete your profile and settings first')).toBeVisible()
 
   await page.goto('/settings')
-  await page.getByLabel('TRC20 wallet address').fill(wallet)
+  await page.getByLabel('TRC20 wallet address').fill(walletOf(newcomer.email))
   await page.getByRole('button', { name: 'Save address' }).click()
   await expect(page.getByText('Profile updated successfully')).toBeVisible()
   await page.goto('/dashboard')

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { test } from '@playwright/test'
+import { walletOf } from '../../api/js/wallet.js'
 import { openFirefox } from '../browsers/firefox'
 import { button, field, text, type Visitor } from '../browsers/visitor'
 import { openWebKit } from '../browsers/webkit'
 import { linkOf, mailTo } from '../mail'
-import { wallet } from '../people'
 import { receiptPicture } from '../receipt'
 import { need, origin } from '../stack'
 
@@ -33,7 +33,7 @@ async function signUp(visitor: Visitor): Promise<void> {
 
 async function pay(visitor: Visitor, receipt: string): Promise<void> {
   await visitor.open(`${origin}/settings`)
-  await visitor.type(field('TRC20 wallet address'), wallet)
+  await visitor.type(field('TRC20 wallet address'), walletOf(receipt))
   await visitor.press(button('Save address'))
   await visitor.see(text('Profile updated successfully'))
   await visitor.open(`${origin}/deposit`)

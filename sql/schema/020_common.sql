@@ -56,7 +56,7 @@ comment on function private.is_restoring_rows() is
 create function private.reject_change() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
-    if tg_op = 'DELETE' and tg_table_schema = 'public' and tg_table_name in ('bonuses', 'transactions') and private.is_restoring_rows() then
+    if tg_op = 'DELETE' and private.is_restoring_rows() and not pg_catalog.starts_with(tg_table_name, 'audit_') then
         return null;
     end if;
     perform private.raise_error(403, 'append_only', pg_catalog.format('Rows of %s are kept as they are.', tg_table_name));
@@ -64,7 +64,7 @@ begin
 end
 $$;
 comment on function private.reject_change() is
-'Trigger: raises append_only, so that rows are never deleted, truncated or changed; only a correction of rows takes bonuses and journal rows out that the product never wrote.';
+'Trigger: raises append_only, so that rows are never deleted, truncated or changed; only a correction of rows takes out what the product never wrote, and nothing of the audit log.';
 
 -- The advisory locks, in the order in which they are taken; each ends with its transaction. Those with a second key
 -- are one lock for each value of it. Row locks stand between: members by id after the money lock. The linker of the audit

@@ -38,15 +38,20 @@ when (
     or old.is_active is distinct from new.is_active
     or old.password_hash is distinct from new.password_hash
     or old.totp_confirmed_at is distinct from new.totp_confirmed_at
+    or (new.totp_confirmed_at is not null and old.totp_secret is distinct from new.totp_secret)
     or old.revision is distinct from new.revision
 ) execute function private.count_revision();
 
--- The digest of a password's hash verifies nothing. A secret that waits for its first code decides nothing.
+-- The digests of a password's hash and of an encrypted secret verify nothing. A secret that waits for its first code
+-- decides nothing.
 create function private.administrator_state(p_admin private.admin_users) returns jsonb
 language sql stable as $$
     select pg_catalog.jsonb_build_object(
         'email', (p_admin).email, 'role', (p_admin).role, 'is_active', (p_admin).is_active,
-        'password', private.digest_text((p_admin).password_hash), 'two_step', private.utc_text((p_admin).totp_confirmed_at)
+        'password', private.digest_text((p_admin).password_hash),
+        'two_step', private.digest_text(
+            private.utc_text((p_admin).totp_confirmed_at) || ' ' || (p_admin).totp_key_id || ' ' || pg_catalog.encode((p_admin).totp_secret, 'hex')
+        )
     )
 $$;
 comment on function private.administrator_state(private.admin_users) is 'What the audit log must say of an administrator.';
@@ -703,11 +708,36 @@ $$;
 comment on function private.add_administrator(text, text, public.admin_role, text) is
 'Creates a further administrator whom no other one is joined with, and mails all. Only on the machine, as owner. p_password_hash is Argon2id. Errors: email_taken.';
 
+create function private.put_back_administrator(p_email text, p_hash text) returns private.admin_users
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_admin private.admin_users;
+begin
+    insert into private.admin_users (id, email, role, is_active, password_hash, revision)
+    select l.id, p_email, (l.state ->> 'role')::public.admin_role, (l.state ->> 'is_active')::boolean, p_hash, (l.state ->> 'revision')::bigint
+    from (
+        select d.id, private.last_state(d.id) as state
+        from private.administrator_discrepancies as d
+        where not exists (select from private.admin_users as a where a.id = d.id)
+    ) as l
+    where l.state ->> 'email' = p_email
+    returning * into v_admin;
+    if v_admin.id is null then
+        perform private.raise_error(404, 'not_found', 'There is no such administrator.');
+    end if;
+    return v_admin;
+end
+$$;
+comment on function private.put_back_administrator(text, text) is
+'Makes an administrator again who is in the audit log alone, with the id, the role and the activity that it says. Errors: not_found.';
+
 -- On the machine itself, where nobody else can help: what the panel's two functions above and below do for another one.
+-- An account that was deleted past the product is made again by what its entries say; one that no entry made gets its first.
 create function private.recover_administrator(p_email text, p_new_email text, p_hash text, p_reason text) returns uuid
 language plpgsql volatile set search_path = '' as $$
 declare
     v_admin private.admin_users;
+    v_is_known boolean;
     v_reason text := nullif(pg_catalog.btrim(p_reason), '');
     v_email text := pg_catalog.lower(coalesce(nullif(pg_catalog.btrim(p_new_email), ''), p_email));
 begin
@@ -716,9 +746,10 @@ begin
     end if;
     select * into v_admin from private.admin_users as a where a.email = pg_catalog.lower(p_email);
     if not found then
-        perform private.raise_error(404, 'not_found', 'There is no such administrator.');
+        v_admin := private.put_back_administrator(pg_catalog.lower(p_email), p_hash);
     end if;
-    if not v_admin.is_active then
+    v_is_known := coalesce(private.last_state(v_admin.id) operator(pg_catalog.?) 'role', false);
+    if v_is_known and not v_admin.is_active then
         perform private.raise_error(409, 'invalid_state', 'This account is switched off. A super admin switches it on in the panel.');
     end if;
     if exists (select 1 from private.admin_users as a where a.email = v_email and a.id <> v_admin.id) then
@@ -734,7 +765,7 @@ begin
     perform private.audit(
         'system', 'admin.recovered', 'admin_user', v_admin.id,
         pg_catalog.jsonb_build_object('reason', v_reason, 'email_changed', v_email <> v_admin.email)
-        || private.administrator_entry(v_admin.id, array['email', 'password', 'two_step'])
+        || private.administrator_entry(v_admin.id, case when v_is_known then array['email', 'password', 'two_step'] end)
     );
     perform private.mail_admin_change(
         v_admin.id,
@@ -748,7 +779,7 @@ begin
 end
 $$;
 comment on function private.recover_administrator(text, text, text, text) is
-'Gives an active administrator another password (p_hash, Argon2id) and, unless p_new_email is empty, another email; removes two-step sign-in and ends the sessions. Only on the machine, as owner. Errors: reason_required, not_found, invalid_state, email_taken.';
+'Gives an active administrator another password (p_hash, Argon2id) and, unless p_new_email is empty, another email; removes two-step sign-in and ends the sessions. Makes one again whom only the audit log has; one whom no entry made is audited as it stands. Only on the machine, as owner. Errors: reason_required, not_found, invalid_state, email_taken.';
 
 create function edge.create_administrator(p_caller uuid, p_email text, p_full_name text, p_role text, p_hash text) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$

@@ -99,7 +99,7 @@ comment on function private.receipt_name(text) is
 
 create function private.receipt_facts(p_receipt_url text, p_etag text) returns jsonb
 language sql immutable set search_path = '' as $$
-    select pg_catalog.jsonb_build_object('name', private.receipt_name(p_receipt_url), 'etag', p_etag)
+    select pg_catalog.jsonb_build_object('url', p_receipt_url, 'etag', p_etag)
 $$;
 comment on function private.receipt_facts(text, text) is 'What the entry of a new deposit says of its receipt.';
 

@@ -165,6 +165,9 @@ declare
     v_pending integer;
     v_limit integer := private.setting_text('deposit.pending_limit')::integer;
 begin
+    if private.is_restoring_rows() then
+        return new;
+    end if;
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
     perform private.lock_request(new.id);
@@ -216,7 +219,7 @@ comment on function private.deposits_validate() is
 create function private.deposits_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
-    if private.is_restoring_rows() and (new.id, new.status) is not distinct from (old.id, old.status) then
+    if private.is_restoring_rows() and new.id = old.id then
         return new;
     end if;
     if (new.id, new.user_id, new.amount, new.reference_number, new.receipt_url, new.created_at, new.kind, new.reference_key)
@@ -239,7 +242,7 @@ language plpgsql volatile set search_path = '' as $$
 declare
     v_error text := private.transfer_error(new.id);
 begin
-    if v_error is not null then
+    if v_error is not null and not private.is_restoring_rows() then
         perform private.raise_error(409, 'reference_used', v_error);
     end if;
     return new;
@@ -252,15 +255,11 @@ comment on function private.deposits_credit_once() is
 create function private.deposit_request_facts(p_deposit public.deposits) returns jsonb
 language sql stable as $$
     select pg_catalog.jsonb_build_object(
-        'user_id', (p_deposit).user_id, 'amount', private.money((p_deposit).amount), 'reference_number', (p_deposit).reference_number
-    ) || case
-        -- The amount alone says of any other whether it is a package.
-        when (p_deposit).kind = 'cash_in' and exists (select 1 from private.packages as k where k.value = (p_deposit).amount)
-            then '{"kind": "cash_in"}'
-        else '{}'
-    end::jsonb
+        'user_id', (p_deposit).user_id, 'amount', private.money((p_deposit).amount), 'reference_number', (p_deposit).reference_number,
+        'kind', (p_deposit).kind
+    )
 $$;
-comment on function private.deposit_request_facts(public.deposits) is 'Payload of deposit.requested; it has the kind where a package size is cash-in.';
+comment on function private.deposit_request_facts(public.deposits) is 'Payload of deposit.requested, where the receipt is added.';
 
 create function private.deposit_decision_facts(p_deposit public.deposits) returns jsonb
 language sql stable as $$
@@ -276,8 +275,12 @@ create function private.deposits_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_receipt text := private.receipt_name(new.receipt_url);
-    v_etag text := private.check_receipt(new.user_id, v_receipt, new.kind = 'first');
+    v_etag text;
 begin
+    if private.is_restoring_rows() then
+        return null;
+    end if;
+    v_etag := private.check_receipt(new.user_id, v_receipt, new.kind = 'first');
     insert into private.deposit_receipts (deposit_id, name, etag) values (new.id, v_receipt, v_etag);
     perform private.register_transfer(new.id, new.reference_number, false);
     insert into private.request_texts (request_id, text) values (new.id, pg_catalog.lower(new.reference_number));
@@ -308,6 +311,9 @@ comment on function private.record_deposit_flow(public.deposits, integer) is
 create function private.deposits_record_decision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
+    if private.is_restoring_rows() then
+        return null;
+    end if;
     update public.transactions as t set
         status = case when new.status = 'approved' then 'completed' else 'failed' end::public.transaction_status,
         decision_no = new.decision_no

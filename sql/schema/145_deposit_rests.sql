@@ -27,6 +27,9 @@ create index deposit_rests_asked_by_idx on private.deposit_rests (asked_by);
 create function private.deposit_rests_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
+    if private.is_restoring_rows() then
+        return new;
+    end if;
     if (new.deposit_id, new.no, new.received_amount, new.asked_by, new.asked_at)
         is distinct from (old.deposit_id, old.no, old.received_amount, old.asked_by, old.asked_at)
         or (coalesce(old.referenced_at, old.ended_at) is not null and (new.reference_number, new.referenced_at)

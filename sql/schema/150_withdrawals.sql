@@ -78,6 +78,9 @@ declare
     v_existing public.withdrawals;
     v_available numeric;
 begin
+    if private.is_restoring_rows() then
+        return new;
+    end if;
     perform private.require_owner(new.user_id);
     v_member := private.lock_member(new.user_id);
     perform private.lock_request(new.id);
@@ -128,7 +131,7 @@ comment on function private.withdrawals_validate() is
 create function private.withdrawals_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
-    if private.is_restoring_rows() and (new.id, new.status) is not distinct from (old.id, old.status) then
+    if private.is_restoring_rows() and new.id = old.id then
         return new;
     end if;
     if (new.id, new.user_id, new.amount, new.wallet_address, new.created_at)
@@ -177,6 +180,9 @@ comment on function private.payout_facts(public.withdrawals) is 'Payload of with
 create function private.withdrawals_record_request() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
+    if private.is_restoring_rows() then
+        return null;
+    end if;
     insert into private.request_texts (request_id, text) values (new.id, pg_catalog.lower(new.wallet_address));
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at)
     values (new.user_id, -new.amount, 'withdrawal', 'pending', new.id, new.created_at);
@@ -206,6 +212,9 @@ language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_balance numeric;
 begin
+    if private.is_restoring_rows() then
+        return null;
+    end if;
     update private.totals as t set
         reserved_amount = t.reserved_amount - new.amount,
         withdrawn_amount = t.withdrawn_amount + case when new.status = 'approved' then new.amount else 0 end
@@ -234,6 +243,9 @@ comment on function private.withdrawals_record_decision() is
 create function private.withdrawals_record_payout() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
+    if private.is_restoring_rows() then
+        return null;
+    end if;
     perform private.register_transfer(new.id, new.payout_reference, true);
     perform private.increment_counter('withdrawals_paid_count', 1);
     return null;

@@ -392,7 +392,7 @@ begin
         perform private.increment_counter('deposits_approved', -v_amount);
         if (select p.cash_in_amount < v_amount from private.profiles as p where p.user_id = (p_correction).user_id) then
             perform private.raise_error(
-                409, 'rows_wrong', 'This deposit never counted as cash-in, so nobody approved it through the product. Restore the moment before.'
+                409, 'rows_wrong', 'This deposit never counted as cash-in, so nobody approved it through the product. Propose a repair of rows.'
             );
         end if;
     end if;

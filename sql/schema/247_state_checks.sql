@@ -71,6 +71,11 @@ begin
     left join recorded as r on d.id = r.object_id
     where r.state is distinct from d.state or d.wrong_emails is not null
     union all
+    -- Nobody leaves without a trace: a closed account stays. What is asked of somebody is asked of those who are there.
+    select 'I51', r.object_id::text, r.object_id, private.state_differences(r.id, r.state, null)
+    from recorded as r
+    where v_ids is null and not exists (select from private.profiles as p where p.id = r.object_id)
+    union all
     -- I20 The receipt of a deposit that waits is the one that came with it, under the name by which it is opened.
     select 'I20', d.id::text, d.user_id, private.state_differences(l.id, l.payload -> 'receipt', f.receipt)
     from public.deposits as d

@@ -557,6 +557,12 @@ begin
                 (
                     private.is_decision_wrong(d.status, d.decided_at, d.decided_by, d.admin_notes)
                     or d.voided_at is distinct from v.confirmed_at
+                    or exists (
+                        select 1 from private.deposit_rests as s
+                        where s.deposit_id = d.id and s.ended_at is distinct from coalesce(
+                            (select min(n.asked_at) from private.deposit_rests as n where n.deposit_id = s.deposit_id and n.no > s.no), d.decided_at
+                        )
+                    )
                 ) as wrong_decision,
                 (
                     o.owner_id is distinct from d.user_id::text or pg_catalog.split_part(r.name, '/', 1) <> d.user_id::text
@@ -592,7 +598,7 @@ begin
                     private.is_decision_wrong(w.status, w.decided_at, w.decided_by, w.admin_notes)
                     or w.voided_at is distinct from v.confirmed_at
                 ) as wrong_decision,
-                w.payout_reference is not null and private.are_keys_wrong(w.id, w.payout_reference, true) as wrong_keys
+                private.are_keys_wrong(w.id, w.payout_reference, true) as wrong_keys
             from public.withdrawals as w
             left join private.confirmed_voids as v on w.id = v.target_id
             where private.is_asked(p_part, w.user_id)

@@ -304,7 +304,7 @@ create function private.row_rules() returns text[]
 language sql immutable set search_path = '' as $$
     select array[
         'I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I10', 'I11', 'I12', 'I14', 'I15', 'I16', 'I17', 'I23', 'I33', 'I35', 'I36', 'I40', 'I41',
-        'I42', 'I43', 'I44', 'I45', 'I46', 'I48', 'I50'
+        'I42', 'I43', 'I44', 'I45', 'I46', 'I47', 'I48', 'I50'
     ]
 $$;
 comment on function private.row_rules() is

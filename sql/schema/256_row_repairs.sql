@@ -65,145 +65,351 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.money_as_text(jsonb) is 'A row of money as JSON, with its amounts as text.';
 
-create function private.write_row(p_table regclass, p_id uuid, p_old jsonb, p_new jsonb) returns jsonb
+-- What is made of a row: without the old one it is added, without the new one taken out.
+create type private.row_change as (
+    table_name regclass,
+    key jsonb,
+    old jsonb,
+    new jsonb
+);
+comment on type private.row_change is 'A row of a table, with its key, as it is and as its sources say.';
+
+create function private.write_rows(p_changes private.row_change[]) returns jsonb
 language plpgsql volatile set search_path = '' as $$
 declare
+    v_change private.row_change;
+    v_table regclass;
     v_columns text;
+    v_key text;
+    v_place tid;
+    v_done jsonb := '[]'::jsonb;
 begin
-    if p_old is null then
-        insert into public.transactions (user_id, amount, transaction_type, status, reference_id, created_at, decision_no)
-        select t.user_id, t.amount, t.transaction_type, t.status, t.reference_id, t.created_at, t.decision_no
-        from pg_catalog.jsonb_populate_record(null::public.transactions, p_new) as t;
-    elsif p_new is null then
-        execute pg_catalog.format('delete from %s as t where t.id = $1', p_table) using p_id;
-    else
+    foreach v_change in array p_changes loop
+        continue when (v_change).old is not distinct from (v_change).new;
+        v_table := (v_change).table_name;
         select pg_catalog.string_agg(pg_catalog.quote_ident(f.key), ', ') into v_columns
-        from pg_catalog.jsonb_object_keys(private.changed_fields(p_new, p_old)) as f (key);
-        execute pg_catalog.format(
-            'update %1$s as t set (%2$s) = (select %2$s from pg_catalog.jsonb_populate_record(null::%1$s, $1)) where t.id = $2', p_table, v_columns
-        ) using p_new, p_id;
-    end if;
-    return pg_catalog.jsonb_build_object(
-        'table', p_table::text, 'id', p_id,
-        'old', private.money_as_text(case when p_new is null then p_old else private.changed_fields(p_old, p_new) end),
-        'new', private.money_as_text(case when p_old is null then p_new else private.changed_fields(p_new, p_old) end)
-    );
+        from pg_catalog.jsonb_object_keys(private.changed_fields((v_change).new, coalesce((v_change).old, '{}'))) as f (key);
+        select pg_catalog.string_agg(pg_catalog.quote_ident(f.key), ', ') into v_key
+        from pg_catalog.jsonb_object_keys((v_change).key) as f (key);
+        if (v_change).old is null then
+            execute pg_catalog.format(
+                'insert into %1$s (%2$s) select %2$s from pg_catalog.jsonb_populate_record(null::%1$s, $1)', v_table, v_columns
+            ) using (v_change).new;
+        else
+            execute pg_catalog.format(
+                'select t.ctid from %1$s as t where (%2$s) = (select %2$s from pg_catalog.jsonb_populate_record(null::%1$s, $1))', v_table, v_key
+            ) into strict v_place using (v_change).key;
+            if (v_change).new is null then
+                perform private.take_out_parts(v_table::text, (v_change).key);
+                execute pg_catalog.format('delete from %s as t where t.ctid = $1', v_table) using v_place;
+            else
+                execute pg_catalog.format(
+                    'update %1$s as t set (%2$s) = (select %2$s from pg_catalog.jsonb_populate_record(null::%1$s, $1)) where t.ctid = $2',
+                    v_table, v_columns
+                ) using (v_change).new, v_place;
+            end if;
+        end if;
+        v_done := v_done || private.row_change_json(v_change);
+    end loop;
+    return v_done;
 end
 $$;
-comment on function private.write_row(regclass, uuid, jsonb, jsonb) is
-'Adds a journal row (no old one), takes a row out (no new one) or sets back what differs; returns what was and what is. Call with app.repair set to rows.';
+comment on function private.write_rows(private.row_change[]) is
+'Adds rows, takes them out or sets back what differs; returns what was and what is. Call with app.repair set to rows.';
+
+create function private.row_change_json(p_change private.row_change) returns jsonb
+language sql stable set search_path = '' as $$
+    select pg_catalog.jsonb_build_object(
+        'table', (p_change).table_name::text, 'id', coalesce((p_change).key -> 'id', (p_change).key -> 'deposit_id'),
+        'old', private.money_as_text(case when (p_change).new is null then (p_change).old else private.changed_fields((p_change).old, (p_change).new) end),
+        'new', private.money_as_text(case when (p_change).old is null then (p_change).new else private.changed_fields((p_change).new, (p_change).old) end)
+    )
+$$;
+comment on function private.row_change_json(private.row_change) is 'What is said of a changed row: what differed, and the whole row where it is added or taken out.';
+
+-- Parts of a request that nobody typed, or that say the same once more.
+create function private.take_out_parts(p_table text, p_key jsonb) returns void
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_id uuid := (p_key ->> 'id')::uuid;
+begin
+    if p_table = 'public.deposits' then
+        delete from private.deposit_rests as r where r.deposit_id = v_id;
+        delete from private.deposit_receipts as r where r.deposit_id = v_id;
+    end if;
+    if p_table in ('public.deposits', 'public.withdrawals') then
+        delete from private.request_texts as t where t.request_id = v_id;
+        delete from private.transfer_keys as k where k.request_id = v_id;
+    end if;
+end
+$$;
+comment on function private.take_out_parts(text, jsonb) is 'Takes out what belongs to a request that is taken out.';
+
+create view private.recorded_requests as
+select
+    e.object_id as id,
+    min(split_part(e.action, '.', 1)) as noun,
+    (array_agg(e.facts) filter (where s.step = 1))[1] as request,
+    min(e.at) filter (where s.step = 1) as requested_at,
+    (array_agg(e.facts) filter (where s.step = 2))[1] as decision,
+    min(split_part(e.action, '.', 2)) filter (where s.step = 2) as verb,
+    min(e.at) filter (where s.step = 2) as decided_at,
+    min(substr(e.actor, 7)) filter (where s.step = 2) as decided_by,
+    min(e.facts ->> 'payout_reference') filter (where s.step = 3) as payout_reference,
+    min(e.at) filter (where s.step = 3) as paid_at
+from private.sound_entries as e
+inner join (
+    values
+    ('deposit.requested', 1), ('withdrawal.requested', 1), ('correction.proposed', 1),
+    ('deposit.approved', 2), ('deposit.rejected', 2), ('deposit.cancelled', 2),
+    ('withdrawal.approved', 2), ('withdrawal.rejected', 2), ('withdrawal.cancelled', 2),
+    ('correction.confirmed', 2), ('correction.discarded', 2),
+    ('withdrawal.paid', 3)
+) as s (action, step) on e.action = s.action
+group by e.object_id
+-- Of two entries none is right.
+having
+    count(*) filter (where s.step = 1) = 1
+    and count(*) filter (where s.step = 2) <= 1
+    and count(*) filter (where s.step = 3) <= 1;
+comment on view private.recorded_requests is
+'What the audit log says of each request and correction: the request, the decision and the payout.';
+
+create function private.has_no_entry(p_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+    select not exists (
+        select from private.audit_log as l
+        where l.object_id = p_id and l.action in ('deposit.requested', 'withdrawal.requested', 'correction.proposed')
+    )
+$$;
+comment on function private.has_no_entry(uuid) is 'Whether no entry says that this was requested or proposed: the product never wrote such a row.';
+
+create function private.requests_to_restore(p_user_id uuid) returns uuid[]
+language sql stable set search_path = '' as $$
+    select array(
+        select d.id from public.deposits as d where d.user_id = p_user_id
+        union
+        select w.id from public.withdrawals as w where w.user_id = p_user_id
+        union
+        select c.id from private.corrections as c
+        -- Of the one that is being confirmed the last entry is yet to be written.
+        where c.user_id = p_user_id and c.confirmed_in is distinct from pg_catalog.pg_current_xact_id_if_assigned()
+        union
+        -- Rows that are gone.
+        select private.uuid_or_null(pg_catalog.split_part(a.object, ' ', 2)) from private.alarms as a
+        where a.kind = 'ledger_violation' and a.ended_at is null and a.user_id = p_user_id
+            and pg_catalog.left(a.object, 3) in ('I43', 'I44', 'I45', 'I46', 'I47', 'I48')
+    )
+$$;
+comment on function private.requests_to_restore(uuid) is 'A member''s requests and corrections, and those that an alarm misses.';
+
+create function private.correction_changes(p_ids uuid[]) returns private.row_change[]
+language sql stable set search_path = '' as $$
+    select array(
+        select row(
+            'private.corrections', pg_catalog.jsonb_build_object('id', i.id), case when c.id is not null then pg_catalog.to_jsonb(c) end,
+            case when q.id is not null then pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(
+                c, q.request || pg_catalog.jsonb_build_object(
+                    'id', i.id, 'proposed_at', q.requested_at, 'decision_no', q.decision -> 'decision_no',
+                    'confirmed_at', case q.verb when 'confirmed' then q.decided_at end,
+                    'confirmed_by', case q.verb when 'confirmed' then q.decided_by end,
+                    -- Of a row that is gone only that it was an earlier one.
+                    'confirmed_in', case q.verb when 'confirmed' then coalesce(c.confirmed_in, '1') end,
+                    'discarded_at', case q.verb when 'discarded' then q.decided_at end,
+                    'discarded_by', case q.verb when 'discarded' then q.decided_by end
+                )
+            )) end
+        )::private.row_change
+        from pg_catalog.unnest(p_ids) as i (id)
+        left join private.corrections as c on i.id = c.id
+        left join lateral (select r.* from private.recorded_requests as r where r.id = i.id and r.noun = 'correction') as q on true
+        where q.id is not null or (c.id is not null and private.has_no_entry(c.id))
+        order by i.id
+    )
+$$;
+comment on function private.correction_changes(uuid[]) is 'What the audit log says of these corrections, and what they are.';
+
+create function private.request_changes(p_ids uuid[]) returns private.row_change[]
+language sql stable set search_path = '' as $$
+    select array(
+        select row(
+            'public.deposits', pg_catalog.jsonb_build_object('id', i.id), case when d.id is not null then pg_catalog.to_jsonb(d) end,
+            case when q.id is not null then pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(
+                d, q.request || pg_catalog.jsonb_build_object(
+                    'id', i.id, 'created_at', q.requested_at, 'receipt_url', coalesce(q.request #>> '{receipt,url}', d.receipt_url),
+                    'reference_key', case
+                        when d.reference_number = q.request ->> 'reference_number' then d.reference_key
+                        else (private.reference_keys(q.request ->> 'reference_number'))[1]
+                    end,
+                    'status', case q.verb when 'approved' then 'approved' else case when q.verb is null then 'pending' else 'rejected' end end,
+                    'admin_notes', q.decision -> 'reason', 'decision_no', q.decision -> 'decision_no',
+                    'received_amount', q.decision -> 'received_amount', 'decided_at', q.decided_at,
+                    'decided_by', case when q.verb <> 'cancelled' then q.decided_by end, 'voided_at', v.confirmed_at
+                )
+            )) end
+        )::private.row_change
+        from pg_catalog.unnest(p_ids) as i (id)
+        left join public.deposits as d on i.id = d.id
+        left join lateral (select r.* from private.recorded_requests as r where r.id = i.id and r.noun = 'deposit') as q on true
+        left join private.confirmed_voids as v on i.id = v.target_id
+        where (q.id is not null and (d.id is not null or q.request operator(pg_catalog.?&) array['receipt', 'kind']))
+            or (d.id is not null and private.has_no_entry(d.id))
+        order by i.id
+    ) || array(
+        select row(
+            'public.withdrawals', pg_catalog.jsonb_build_object('id', i.id), case when w.id is not null then pg_catalog.to_jsonb(w) end,
+            case when q.id is not null then pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(
+                w, q.request || pg_catalog.jsonb_build_object(
+                    'id', i.id, 'created_at', q.requested_at,
+                    'status', case q.verb when 'approved' then 'approved' else case when q.verb is null then 'pending' else 'rejected' end end,
+                    'admin_notes', q.decision -> 'reason', 'decision_no', q.decision -> 'decision_no', 'decided_at', q.decided_at,
+                    'decided_by', case when q.verb <> 'cancelled' then q.decided_by end,
+                    'payout_reference', q.payout_reference, 'payout_at', q.paid_at, 'voided_at', v.confirmed_at
+                )
+            )) end
+        )::private.row_change
+        from pg_catalog.unnest(p_ids) as i (id)
+        left join public.withdrawals as w on i.id = w.id
+        left join lateral (select r.* from private.recorded_requests as r where r.id = i.id and r.noun = 'withdrawal') as q on true
+        left join private.confirmed_voids as v on i.id = v.target_id
+        where q.id is not null or (w.id is not null and private.has_no_entry(w.id))
+        order by i.id
+    )
+$$;
+comment on function private.request_changes(uuid[]) is 'What the audit log says of these deposits and withdrawals, and what they are.';
+
+create function private.rest_changes(p_ids uuid[]) returns private.row_change[]
+language sql stable set search_path = '' as $$
+    select array(
+        select row(
+            'private.deposit_rests',
+            pg_catalog.jsonb_build_object('deposit_id', coalesce(r.deposit_id, q.deposit_id), 'no', coalesce(r.no, q.no)),
+            case when r.no is not null then pg_catalog.to_jsonb(r) end,
+            case when q.no is not null then pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(null::private.deposit_rests, pg_catalog.to_jsonb(q))) end
+        )::private.row_change
+        from (select e.* from private.deposit_rests as e where e.deposit_id = any(p_ids)) as r
+        full join (
+            select
+                a.object_id as deposit_id, n.no, a.facts -> 'received_amount' as received_amount, pg_catalog.substr(a.actor, 7) as asked_by, a.at as asked_at,
+                b.facts -> 'reference_number' as reference_number, b.at as referenced_at,
+                coalesce(lead(a.at) over (partition by a.object_id order by n.no), d.decided_at) as ended_at
+            from private.sound_entries as a
+            inner join public.deposits as d on a.object_id = d.id
+            cross join lateral (select (a.facts ->> 'rest_no')::integer as no) as n
+            left join private.sound_entries as b
+                on a.object_id = b.object_id and b.action = 'deposit.reference_added' and a.facts -> 'rest_no' = b.facts -> 'rest_no'
+            where a.object_id = any(p_ids) and a.action = 'deposit.rest_asked'
+        ) as q on r.deposit_id = q.deposit_id and r.no = q.no
+        order by coalesce(r.deposit_id, q.deposit_id), coalesce(r.no, q.no)
+    )
+$$;
+comment on function private.rest_changes(uuid[]) is 'What the audit log says of the rests of these deposits, and what they are.';
+
+-- Receipts and search texts follow from the request; keys of transfers are shown, because they decide what is credited.
+create function private.restore_parts(p_ids uuid[]) returns jsonb
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_row record;
+    v_done jsonb := '[]'::jsonb;
+begin
+    for v_row in
+        select d.id, private.receipt_name(d.receipt_url) as name, q.request #>> '{receipt,etag}' as etag
+        from public.deposits as d
+        cross join lateral (select r.* from private.recorded_requests as r where r.id = d.id) as q
+        left join private.deposit_receipts as f on d.id = f.deposit_id
+        where d.id = any(p_ids) and q.request operator(pg_catalog.?) 'receipt'
+            and (f.name, f.etag) is distinct from (private.receipt_name(d.receipt_url), q.request #>> '{receipt,etag}')
+    loop
+        delete from private.deposit_receipts as f where f.deposit_id = v_row.id;
+        insert into private.deposit_receipts (deposit_id, name, etag) values (v_row.id, v_row.name, v_row.etag);
+    end loop;
+    for v_row in
+        select i.id, k.keys as old, n.keys as new, n.texts
+        from pg_catalog.unnest(p_ids) as i (id)
+        cross join lateral (
+            select pg_catalog.string_agg(pg_catalog.concat_ws(' ', t.key, t.kind, case when t.is_payout then 'payout' end), ', ' order by t.key) as keys
+            from private.transfer_keys as t where t.request_id = i.id
+        ) as k
+        cross join lateral (
+            select
+                pg_catalog.string_agg(distinct pg_catalog.concat_ws(' ', t.key, t.kind, case when m.is_payout then 'payout' end), ', ') as keys,
+                pg_catalog.jsonb_object_agg(m.reference, m.is_payout) as texts
+            from (
+                select d.reference_number as reference, false as is_payout from public.deposits as d where d.id = i.id
+                union
+                select r.reference_number, false from private.deposit_rests as r where r.deposit_id = i.id and r.reference_number is not null
+                union
+                select w.payout_reference, true from public.withdrawals as w where w.id = i.id and w.payout_reference is not null
+            ) as m
+            cross join lateral private.due_transfer_keys(m.reference) as t
+        ) as n
+        where k.keys is distinct from n.keys
+    loop
+        delete from private.transfer_keys as t where t.request_id = v_row.id;
+        perform private.register_transfer(v_row.id, t.key, t.value::boolean) from pg_catalog.jsonb_each_text(v_row.texts) as t;
+        v_done := v_done || private.row_change_json(row(
+            'private.transfer_keys', pg_catalog.jsonb_build_object('id', v_row.id),
+            pg_catalog.jsonb_build_object('keys', v_row.old), pg_catalog.jsonb_build_object('keys', v_row.new)
+        )::private.row_change);
+    end loop;
+    insert into private.request_texts (request_id, text)
+    select d.id, pg_catalog.lower(d.reference_number) from public.deposits as d where d.id = any(p_ids)
+    union
+    select r.deposit_id, pg_catalog.lower(r.reference_number) from private.deposit_rests as r where r.deposit_id = any(p_ids) and r.reference_number is not null
+    union
+    select w.id, pg_catalog.lower(w.wallet_address) from public.withdrawals as w where w.id = any(p_ids)
+    on conflict do nothing;
+    return v_done;
+end
+$$;
+comment on function private.restore_parts(uuid[]) is
+'Makes receipts, keys of transfers and search texts of these requests what the requests say; returns the changed keys.';
 
 create function private.restore_requests(p_user_id uuid) returns jsonb
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_row record;
-    v_done jsonb := '[]'::jsonb;
+    v_ids uuid[] := private.requests_to_restore(p_user_id);
+    v_done jsonb;
 begin
-    for v_row in
-        select r.*
-        from (
-            select
-                'public.deposits' as name, d.id, pg_catalog.to_jsonb(d) as old,
-                pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(
-                    d, a.facts || coalesce(b.facts, '{}') || pg_catalog.jsonb_build_object('voided_at', v.confirmed_at)
-                )) as new
-            from public.deposits as d
-            cross join lateral (
-                select (pg_catalog.array_agg(e.facts))[1] || pg_catalog.jsonb_build_object('created_at', min(e.at)) as facts
-                from private.sound_entries as e where e.object_id = d.id and e.action = 'deposit.requested' having count(*) = 1
-            ) as a
-            left join lateral (
-                select pg_catalog.jsonb_build_object(
-                    'admin_notes', (pg_catalog.array_agg(e.facts))[1] -> 'reason', 'decision_no', (pg_catalog.array_agg(e.facts))[1] -> 'decision_no',
-                    'decided_at', min(e.at), 'decided_by', min(pg_catalog.substr(e.actor, 7)) filter (where e.action <> 'deposit.cancelled'),
-                    'received_amount', (pg_catalog.array_agg(e.facts))[1] -> 'received_amount'
-                ) as facts
-                from private.sound_entries as e
-                where e.object_id = d.id and e.action in ('deposit.' || d.status, case d.status when 'rejected' then 'deposit.cancelled' end)
-                having count(*) = 1
-            ) as b on true
-            left join private.confirmed_voids as v on d.id = v.target_id
-            where d.user_id = p_user_id
-            union all
-            select
-                'public.withdrawals', w.id, pg_catalog.to_jsonb(w),
-                pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(
-                    w, a.facts || coalesce(b.facts, '{}') || pg_catalog.jsonb_build_object('voided_at', v.confirmed_at)
-                ))
-            from public.withdrawals as w
-            cross join lateral (
-                select (pg_catalog.array_agg(e.facts))[1] || pg_catalog.jsonb_build_object('created_at', min(e.at)) as facts
-                from private.sound_entries as e where e.object_id = w.id and e.action = 'withdrawal.requested' having count(*) = 1
-            ) as a
-            left join lateral (
-                select pg_catalog.jsonb_build_object(
-                    'admin_notes', (pg_catalog.array_agg(e.facts))[1] -> 'reason', 'decision_no', (pg_catalog.array_agg(e.facts))[1] -> 'decision_no',
-                    'decided_at', min(e.at), 'decided_by', min(pg_catalog.substr(e.actor, 7)) filter (where e.action <> 'withdrawal.cancelled')
-                ) as facts
-                from private.sound_entries as e
-                where e.object_id = w.id and e.action in ('withdrawal.' || w.status, case w.status when 'rejected' then 'withdrawal.cancelled' end)
-                having count(*) = 1
-            ) as b on true
-            left join private.confirmed_voids as v on w.id = v.target_id
-            where w.user_id = p_user_id
-            union all
-            select
-                'private.corrections', c.id, pg_catalog.to_jsonb(c),
-                pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(c, a.facts))
-            from private.corrections as c
-            cross join lateral (
-                select
-                    (pg_catalog.array_agg(e.facts))[1]
-                    || pg_catalog.jsonb_build_object('confirmed_at', min(e.at), 'confirmed_by', min(pg_catalog.substr(e.actor, 7))) as facts
-                from private.sound_entries as e where e.object_id = c.id and e.action = 'correction.confirmed' having count(*) = 1
-            ) as a
-            where c.user_id = p_user_id and c.confirmed_by is not null
-        ) as r
-        where r.old <> r.new
-        order by r.name, r.id
-    loop
-        v_done := v_done || private.write_row(v_row.name::regclass, v_row.id, v_row.old, v_row.new);
-    end loop;
-    return v_done;
+    -- Each after what explains it.
+    v_done := private.write_rows(private.correction_changes(v_ids));
+    v_done := v_done || private.write_rows(private.request_changes(v_ids));
+    v_done := v_done || private.write_rows(private.rest_changes(v_ids));
+    return v_done || private.restore_parts(v_ids);
 end
 $$;
 comment on function private.restore_requests(uuid) is
-'Sets a member''s requests and corrections back to what their entries of the audit log say, their status excepted; returns the changes.';
+'Makes a member''s requests and corrections what their entries of the audit log say; returns the changes.';
 
 create function private.restore_request_rows(p_user_id uuid) returns jsonb
 language plpgsql volatile set search_path = '' as $$
-declare
-    v_row record;
-    v_done jsonb := '[]'::jsonb;
 begin
-    for v_row in
-        select
-            t.id,
-            case when t.id is not null then pg_catalog.to_jsonb(t) end as old,
-            -- The one that is as it should be, otherwise the first, is the request's.
-            case when row_number() over (
-                partition by d.transaction_type, d.reference_id order by (to_jsonb(t) @> d.row) desc, t.id
-            ) = 1 then coalesce(pg_catalog.to_jsonb(t), '{}') || d.row end as new
+    return private.write_rows(array(
+        select row('public.transactions', pg_catalog.jsonb_build_object('id', r.id), r.old, r.new)::private.row_change
         from (
             select
-                q.transaction_type, q.reference_id,
-                pg_catalog.to_jsonb(q) || pg_catalog.jsonb_build_object('amount', q.amount::public.usd) as row
-            from private.due_request_rows as q
-            where q.user_id = p_user_id
-        ) as d
-        left join public.transactions as t on d.reference_id = t.reference_id
-        union all
-        select t.id, pg_catalog.to_jsonb(t), null
-        from public.transactions as t
-        where t.user_id = p_user_id and t.transaction_type <> 'bonus'
-            and not exists (select from private.due_request_rows as q where q.reference_id = t.reference_id)
-        order by 1
-    loop
-        if v_row.old is distinct from v_row.new then
-            v_done := v_done || private.write_row('public.transactions', v_row.id, v_row.old, v_row.new);
-        end if;
-    end loop;
-    return v_done;
+                t.id,
+                case when t.id is not null then pg_catalog.to_jsonb(t) end as old,
+                -- The one that is as it should be, otherwise the first, is the request's.
+                case when row_number() over (
+                    partition by d.transaction_type, d.reference_id order by (to_jsonb(t) @> d.row) desc, t.id
+                ) = 1 then coalesce(pg_catalog.to_jsonb(t), '{}') || d.row end as new
+            from (
+                select
+                    q.transaction_type, q.reference_id,
+                    pg_catalog.to_jsonb(q) || pg_catalog.jsonb_build_object('amount', q.amount::public.usd) as row
+                from private.due_request_rows as q
+                where q.user_id = p_user_id
+            ) as d
+            left join public.transactions as t on d.reference_id = t.reference_id
+            union all
+            select t.id, pg_catalog.to_jsonb(t), null
+            from public.transactions as t
+            where t.user_id = p_user_id and t.transaction_type <> 'bonus'
+                and not exists (select from private.due_request_rows as q where q.reference_id = t.reference_id)
+        ) as r
+        order by r.id
+    ));
 end
 $$;
 comment on function private.restore_request_rows(uuid) is
@@ -243,10 +449,10 @@ begin
         where k.place > 1
         order by b.id
     loop
-        v_done := v_done || (
-            select coalesce(pg_catalog.jsonb_agg(private.write_row('public.transactions', t.id, pg_catalog.to_jsonb(t), null) order by t.id), '[]')
-            from public.transactions as t where t.reference_id = v_row.id
-        ) || private.write_row('public.bonuses', v_row.id, v_row.old, null);
+        v_done := v_done || private.write_rows(array(
+            select row('public.transactions', pg_catalog.jsonb_build_object('id', t.id), pg_catalog.to_jsonb(t), null)::private.row_change
+            from public.transactions as t where t.reference_id = v_row.id order by t.id
+        ) || row('public.bonuses', pg_catalog.jsonb_build_object('id', v_row.id), v_row.old, null)::private.row_change);
     end loop;
     return v_done;
 end
@@ -301,8 +507,7 @@ create function private.restore_bonus_rows(p_user_id uuid) returns jsonb
 language plpgsql volatile set search_path = '' as $$
 declare
     v_wrong uuid[];
-    v_row record;
-    v_done jsonb := '[]'::jsonb;
+    v_done jsonb;
 begin
     v_wrong := array(
         select b.id
@@ -325,7 +530,7 @@ begin
             and private.is_as_planned(b)
         order by b.id
     );
-    for v_row in
+    v_done := private.write_rows(array(
         with numbers as materialized (
             select distinct d.decision_no from private.numbered_decisions as d
         ), sourced as materialized (
@@ -363,42 +568,40 @@ begin
                 ) as is_second
             from summed as s
         )
-        select
-            j.id, pg_catalog.to_jsonb(j.entry) as old,
-            case when not p.is_second then pg_catalog.to_jsonb(j.entry) || pg_catalog.jsonb_build_object(
-                'user_id', p.user_id, 'decision_no', p.decision_no, 'status', 'completed',
-                'created_at', case when p.is_first then p.earned_at else (j.entry).created_at end
-            ) end as new
-        from sourced as j left join placed as p on j.id = p.id
-        union all
-        select t.id, pg_catalog.to_jsonb(t), null
-        from public.transactions as t
-        where t.user_id = p_user_id and t.transaction_type = 'bonus'
-            and not exists (select from public.bonuses as b where b.id = t.reference_id)
-        order by 1
-    loop
-        if v_row.old is distinct from v_row.new then
-            v_done := v_done || private.write_row('public.transactions', v_row.id, v_row.old, v_row.new);
-        end if;
-    end loop;
-    for v_row in
-        select
-            b.id, b.user_id, b.created_at, b.amount - coalesce(j.amount, 0) as amount, j.amount is null as is_first
-        from public.bonuses as b
-        cross join lateral (
-            select sum(t.amount) as amount from public.transactions as t
-            where t.transaction_type = 'bonus' and t.reference_id = b.id and t.user_id = b.user_id
-        ) as j
-        where b.id = any(v_wrong) and b.amount <> coalesce(j.amount, 0)
-        order by b.id
-    loop
-        v_done := v_done || (private.write_row('public.transactions', null, null, pg_catalog.jsonb_build_object(
-            'user_id', v_row.user_id, 'amount', v_row.amount, 'transaction_type', 'bonus', 'status', 'completed', 'reference_id', v_row.id,
-            'created_at', case when v_row.is_first then v_row.created_at else private.clock() end,
-            'decision_no', coalesce(private.current_decision_no(), private.last_decision_no())
-        )) #- '{new,decision_no}' #- '{new,created_at}');
-    end loop;
-    return v_done;
+        select row('public.transactions', pg_catalog.jsonb_build_object('id', r.id), r.old, r.new)::private.row_change
+        from (
+            select
+                j.id, pg_catalog.to_jsonb(j.entry) as old,
+                case when not p.is_second then pg_catalog.to_jsonb(j.entry) || pg_catalog.jsonb_build_object(
+                    'user_id', p.user_id, 'decision_no', p.decision_no, 'status', 'completed',
+                    'created_at', case when p.is_first then p.earned_at else (j.entry).created_at end
+                ) end as new
+            from sourced as j left join placed as p on j.id = p.id
+            union all
+            select t.id, pg_catalog.to_jsonb(t), null
+            from public.transactions as t
+            where t.user_id = p_user_id and t.transaction_type = 'bonus'
+                and not exists (select from public.bonuses as b where b.id = t.reference_id)
+        ) as r
+        order by r.id
+    ));
+    return v_done || (
+        select coalesce(pg_catalog.jsonb_agg(w.change #- '{new,decision_no}' #- '{new,created_at}'), '[]')
+        from pg_catalog.jsonb_array_elements(private.write_rows(array(
+            select row('public.transactions', '{}', null, pg_catalog.jsonb_build_object(
+                'user_id', b.user_id, 'amount', b.amount - coalesce(j.amount, 0), 'transaction_type', 'bonus', 'status', 'completed', 'reference_id', b.id,
+                'created_at', case when j.amount is null then b.created_at else private.clock() end,
+                'decision_no', coalesce(private.current_decision_no(), private.last_decision_no())
+            ))::private.row_change
+            from public.bonuses as b
+            cross join lateral (
+                select sum(t.amount) as amount from public.transactions as t
+                where t.transaction_type = 'bonus' and t.reference_id = b.id and t.user_id = b.user_id
+            ) as j
+            where b.id = any(v_wrong) and b.amount <> coalesce(j.amount, 0)
+            order by b.id
+        ))) as w (change)
+    );
 end
 $$;
 comment on function private.restore_bonus_rows(uuid) is
@@ -460,7 +663,7 @@ begin
     perform pg_catalog.set_config('app.repair', '', true);
     select pg_catalog.jsonb_agg(f.value) into v_found
     from pg_catalog.jsonb_array_elements(private.check_members(v_users)) as f (value)
-    where f.value ->> 'rule' in ('I01', 'I03', 'I04', 'I05', 'I06', 'I10', 'I17', 'I35', 'I36', 'I43', 'I44', 'I45', 'I46', 'I48')
+    where f.value ->> 'rule' in ('I01', 'I03', 'I04', 'I05', 'I06', 'I10', 'I17', 'I31', 'I35', 'I36', 'I43', 'I44', 'I45', 'I46', 'I47', 'I48')
         -- The reconciliation's: then the journal goes with the bonus.
         and not exists (
             select from public.bonuses as b

@@ -35,7 +35,7 @@ language sql stable set search_path = '' as $$
         from pg_catalog.pg_class as c
         inner join schemas as s on c.relnamespace = s.oid
         -- A partition has what its table has, and is made by the worker.
-        where c.relkind in ('r', 'p', 'v') and not c.relispartition
+        where c.relkind in ('r', 'p', 'v', 'S') and not c.relispartition
     ),
 
     triggers as materialized (
@@ -46,7 +46,7 @@ language sql stable set search_path = '' as $$
         left join schemas as f on p.pronamespace = f.oid
         where not t.tgisinternal
             -- On a table of the auth or storage service a function in public is a developer's own.
-            and case when c.relnamespace in (select s.oid from schemas as s) then not c.relispartition else f.nspname <> 'public' end
+            and case when c.relnamespace in (select s.oid from schemas as s) then not c.relispartition else f.nspname is distinct from 'public' end
     ),
 
     policies as materialized (
@@ -75,7 +75,7 @@ language sql stable set search_path = '' as $$
         select
             'rights of ' || b.name,
             pg_catalog.concat_ws(
-                '|', pg_catalog.pg_get_userbyid(b.relowner), private.rights_text(coalesce(b.relacl, pg_catalog.acldefault('r', b.relowner))),
+                '|', pg_catalog.pg_get_userbyid(b.relowner), private.rights_text(coalesce(b.relacl, pg_catalog.acldefault(case b.relkind when 'S' then 's' else 'r' end::"char", b.relowner))),
                 (
                     select pg_catalog.string_agg(a.attname || ' ' || private.rights_text(a.attacl), ', ' order by a.attnum)
                     from pg_catalog.pg_attribute as a where a.attrelid = b.oid and a.attnum > 0 and not a.attisdropped and a.attacl is not null
@@ -94,7 +94,7 @@ language sql stable set search_path = '' as $$
         from tables as b
         inner join pg_catalog.pg_attribute as a on b.oid = a.attrelid and a.attnum > 0 and not a.attisdropped
         left join pg_catalog.pg_attrdef as d on a.attrelid = d.adrelid and a.attnum = d.adnum
-        where b.relkind <> 'v'
+        where b.relkind in ('r', 'p')
         group by b.oid, b.name, b.relpersistence
         union all
         select
@@ -125,12 +125,15 @@ language sql stable set search_path = '' as $$
             pg_catalog.concat_ws(
                 '|', r.rolsuper, r.rolbypassrls, r.rolcreaterole,
                 (
-                    select pg_catalog.string_agg(g.rolname, ', ' order by g.rolname)
+                    select coalesce(pg_catalog.string_agg(g.rolname, ', ' order by g.rolname), '')
                     from pg_catalog.pg_auth_members as m inner join pg_catalog.pg_roles as g on m.roleid = g.oid
                     where m.member = r.oid
                 ),
-                -- Times and limits are for operators to tune.
-                (select pg_catalog.string_agg(c.value, ', ' order by c.value) from pg_catalog.unnest(r.rolconfig) as c (value) where c.value ~ '^(session_replication_role|row_security|role|search_path)=')
+                (
+                    select coalesce(pg_catalog.string_agg(g.rolname, ', ' order by g.rolname), '')
+                    from pg_catalog.pg_auth_members as m inner join pg_catalog.pg_roles as g on m.member = g.oid
+                    where m.roleid = r.oid
+                )
             )
         from pg_catalog.pg_roles as r
         where r.rolname in ('anon', 'authenticated', 'authenticator', 'edge_functions', 'platform_admin', 'service_role', 'worker')
@@ -155,7 +158,30 @@ language sql stable set search_path = '' as $$
         from policies as l
         union all
         select 'row-level security of ' || b.name, pg_catalog.concat(b.relrowsecurity, b.relforcerowsecurity)
-        from tables as b where b.relkind <> 'v'
+        from tables as b where b.relkind in ('r', 'p')
+        union all
+        select pg_catalog.format('row-level security for %s', c.oid::regclass), pg_catalog.concat(c.relrowsecurity, c.relforcerowsecurity)
+        from pg_catalog.pg_class as c where c.oid in ('storage.objects'::regclass, 'storage.buckets'::regclass)
+        union all
+        -- Of everybody's sessions here, of the product's roles, or of both. Times and limits are for operators to tune.
+        select 'settings of ' || coalesce(r.rolname, 'the database'), pg_catalog.string_agg(c.value, ', ' order by c.value)
+        from pg_catalog.pg_db_role_setting as g
+        left join pg_catalog.pg_roles as r on g.setrole = r.oid
+        cross join pg_catalog.unnest(g.setconfig) as c (value)
+        where
+            g.setdatabase in (0, (select d.oid from pg_catalog.pg_database as d where d.datname = pg_catalog.current_database()))
+            and c.value ~ '^(session_replication_role|row_security|role|search_path|pgrst\..*|app\..*)='
+        group by r.rolname
+        union all
+        select
+            pg_catalog.format('default rights in %s of %s', coalesce(n.nspname, 'all schemas'), pg_catalog.pg_get_userbyid(d.defaclrole)),
+            pg_catalog.string_agg(d.defaclobjtype::text || ' ' || coalesce(private.rights_text(d.defaclacl), ''), ', ' order by d.defaclobjtype)
+        from pg_catalog.pg_default_acl as d left join pg_catalog.pg_namespace as n on d.defaclnamespace = n.oid
+        where d.defaclnamespace = 0 or n.oid in (select s.oid from schemas as s)
+        group by n.nspname, d.defaclrole
+        union all
+        select 'event trigger ' || e.evtname, pg_catalog.concat_ws('|', e.evtevent, e.evtenabled, e.evttags, e.evtfoid::regprocedure)
+        from pg_catalog.pg_event_trigger as e
         union all
         select pg_catalog.format('rule %s on %s', r.rulename, b.name), pg_catalog.pg_get_ruledef(r.oid)
         from pg_catalog.pg_rewrite as r inner join tables as b on r.ev_class = b.oid
@@ -163,7 +189,7 @@ language sql stable set search_path = '' as $$
     ) as o
 $$;
 comment on function private.current_schema_objects() is
-'Functions, triggers, views, columns, constraints, unique indexes, types, policies, rules and rights of the product''s schemas, each with the digest of its definition.';
+'Functions, triggers, views, columns, constraints, unique indexes, types, policies, rules and rights of the product''s schemas, its roles, and what acts on all of a database, each with the digest of its definition.';
 
 create function private.record_schema() returns void
 language plpgsql volatile set search_path = '' as $$

@@ -80,6 +80,8 @@ def test_a_new_key_for_old_secrets(stack: Stack, people: People, member: Member,
     new = {"new": base64.b64encode(secrets.token_bytes(32)).decode()}
     report = rotate(stack, edge.change_secret_keys("new", {**old, **new}))
     assert int(report["REENCRYPTED"]) >= 2
+    odd = "select from private.administrator_discrepancies inner join private.admin_users using (id)"
+    assert people.owner.execute(f"{odd} where email = %s", [email]).fetchall() == [], "the entry has it"
     assert rotate(stack, edge.change_secret_keys("new", {**old, **new}))["REENCRYPTED"] == "0"
 
     edge.change_secret_keys("new", new)

@@ -536,5 +536,54 @@ select isnt(private.add_administrator('Server@admins.test', 'Server', 'super_adm
 select results_eq('select recipient from mails() order by 1', $$ values ('elin'), ('new'), ('olga'), ('orm'), ('sam.new'), ('server') $$, 'and all are mailed');
 select results_eq($$ select actor, payload - 'state' from private.audit_log where action = 'admin.created' order by id desc limit 1 $$, $$ values ('system', '{"role": "super_admin", "is_active": true}'::jsonb) $$, 'on the record');
 select raises($$ select private.add_administrator('SERVER@admins.test', 'Server', 'super_admin', '$argon2id$x') $$, 409, 'email_taken', 'There is already an administrator with this email.', 'once');
+
+-- =====================================================================================================================
+-- What was done to an account past the product is seen, and has one way back
+-- =====================================================================================================================
+create function actors.odd(p_name text) returns bigint language sql volatile security definer set search_path = actors, public, extensions as $$
+    select count(*) from private.administrator_discrepancies as d where d.id = user_id(p_name)
+$$;
+select serve('olga');
+select edge.set_totp_secret(user_id('olga'), 'k', '\x01'), edge.confirm_totp(user_id('olga'));
+select act_as_owner();
+select is(odd('olga'), 0::bigint, 'a second step that was set up is on the record');
+savepoint sound;
+update private.admin_users set totp_secret = '\x02' where id = user_id('olga');
+select is(odd('olga'), 1::bigint, 'another secret is seen');
+select serve('olga');
+select edge.use_totp_step(user_id('olga'), 1);
+select act_as_owner();
+select is(odd('olga'), 1::bigint, 'also after it was used');
+select private.recover_administrator('olga@admins.test', '', '$argon2id$new', 'Another secret.');
+select is(odd('olga'), 0::bigint, 'and not once the administrator was let in again');
+rollback to savepoint sound;
+set local session_replication_role = replica;
+update private.admin_users set role = 'super_admin' where id = user_id('sam');
+set local session_replication_role = origin;
+select private.recover_administrator('sam.new@admins.test', '', '$argon2id$new', 'Lost.');
+select is(odd('sam'), 1::bigint, 'a role that nobody gave stays seen');
+rollback to savepoint sound;
+-- One who is gone comes back with the role, and not with a password that somebody knows.
+set local session_replication_role = replica;
+delete from private.admin_users where id = user_id('olga');
+set local session_replication_role = origin;
+select is(odd('olga'), 1::bigint, 'an administrator who is gone is seen');
+select is(private.recover_administrator('OLGA@admins.test', '', '$argon2id$new', 'Deleted.'), user_id('olga'), 'who owns the database makes the account again');
+select results_eq(
+    $$ select role::text, is_active, password_hash, totp_confirmed_at from private.admin_users where id = user_id('olga') $$,
+    $$ values ('super_admin', true, '$argon2id$new', null::timestamptz) $$, 'with the role that the audit log says'
+);
+select is(odd('olga'), 0::bigint, 'and nothing is odd');
+rollback to savepoint sound;
+-- One whom nobody made stays seen, whatever the account does itself.
+insert into private.admin_users (id, email, role, password_hash) values ('00000000-0000-4000-8000-000000000009', 'ghost@admins.test', 'super_admin', '$argon2id$x');
+select private.audit('admin:00000000-0000-4000-8000-000000000009', 'admin.password_changed', 'admin_user', '00000000-0000-4000-8000-000000000009', private.administrator_entry('00000000-0000-4000-8000-000000000009', array['password']));
+select isnt_empty($$ select from private.administrator_discrepancies where id = '00000000-0000-4000-8000-000000000009' $$, 'an account that nobody made is seen, also after it changed its password');
+select private.recover_administrator('ghost@admins.test', '', '$argon2id$new', 'To switch it off.');
+select is_empty($$ select from private.administrator_discrepancies where id = '00000000-0000-4000-8000-000000000009' $$, 'who owns the database takes its password');
+select act_as('olga');
+select lives_ok($$ select update_administrator('00000000-0000-4000-8000-000000000009', null, null, false) $$, 'a super admin switches it off');
+select act_as_owner();
+select is_empty($$ select from private.administrator_discrepancies where id = '00000000-0000-4000-8000-000000000009' $$, 'and nothing is odd');
 select * from finish();
 rollback;

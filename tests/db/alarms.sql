@@ -255,7 +255,7 @@ update private.profiles set trc20_wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18k
 select act_as('elin');
 select raises(
     format('select decide_deposit(%L, ''approve'')', deposit), 409, 'ledger_alarm',
-    'Nothing can be decided about this member''s money now: a check of the ledger fails. A member''s wallet, email, status or hold is not what the audit log says, or the email is not the one to sign in with. This concerns many rows, more than are listed one by one. See Alarms: find out why, then a super admin acknowledges it there.',
+    'Nothing can be decided about this member''s money now: a check of the ledger fails. A member''s wallet, email, status or hold is not what the audit log says, the email is not the one to sign in with, or the member is gone. This concerns many rows, more than are listed one by one. See Alarms: find out why, then a super admin acknowledges it there.',
     'a member without an alarm of the own is stopped'
 ) from requests;
 select is(decide_deposit(other, 'approve') ->> 'success', 'true', 'not one who is what the audit log says') from requests;

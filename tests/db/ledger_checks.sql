@@ -639,6 +639,7 @@ select plant('I51', $$ update private.profiles set account_status = 'suspended' 
 select plant('I51', $$ update private.profiles set hold_until = now() + interval '1 day', hold_reason = 'wallet' where user_id = user_id('freya') $$, 'a hold that nothing caused');
 select plant('I51', $$ update private.profiles set closed_at = now() where user_id = user_id('freya'); update auth.users set email = 'x@people.test' where id = user_id('freya') $$, 'an account that nobody closed');
 select plant('I51', $$ update private.profiles set revision = revision + 2 where user_id = user_id('freya') $$, 'a wallet that was changed and changed back');
+select plant('I51', $$ delete from private.profiles where user_id = user_id('loke') $$, 'a member who is gone');
 select plant('I51', $$ delete from private.audit_log where object_id = profile_id('freya') $$, 'a member of whom the audit log says nothing');
 select plant('I52', $$ update private.settings set value = '"TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"' where key = 'deposit.address' $$, 'a deposit address that nobody entered');
 select plant('I52', $$ delete from private.settings where key = 'deposit.tolerance' $$, 'a setting that is gone');

@@ -155,6 +155,7 @@ select stops($$ delete from private.packages where value = 500 $$, 'I11 I16 I40'
 select stops($$ update public.deposits set amount = 1000 where user_id = user_id('ask'); update public.transactions set amount = 1000 where transaction_type = 'deposit' and user_id = user_id('ask') $$, 'I43 I45', 'a deposit that was raised with its journal row');
 select stops($$ update public.withdrawals set amount = 150 where amount = 100; update public.transactions set amount = -150 where amount = -100 $$, 'I44', 'a request that was raised with its journal row');
 select stops($$ update public.withdrawals set decision_no = decision_no + 1000 where amount = 200; update public.transactions set decision_no = decision_no + 1000 where amount = -200 $$, 'I46 I50', 'a decision number that is yet to be given');
+select stops($$ update public.withdrawals set payout_reference = 'x', payout_at = now() where amount = 200 $$, 'I47', 'a payout that nobody recorded');
 select administrator('orm', 'super_admin');
 select corrects('set_package', profile_id('loke'), 100);
 select stops($$ update private.corrections set value = 1000 where kind = 'set_package' $$, 'I48', 'a correction that was changed');
@@ -162,7 +163,7 @@ rollback to savepoint undamaged;
 select results_eq(
     $$ select r.rule from private.rule_texts() as r where r.rule <> all(private.row_rules()) order by r.rule $$,
     $$ values ('I07'), ('I08'), ('I09'), ('I13'), ('I18'), ('I19'), ('I20'), ('I21'), ('I22'), ('I24'), ('I25'), ('I26'), ('I27'),
-        ('I28'), ('I29'), ('I30'), ('I31'), ('I34'), ('I37'), ('I38'), ('I39'), ('I47'), ('I49'), ('I51'), ('I52'), ('I53') $$,
+        ('I28'), ('I29'), ('I30'), ('I31'), ('I34'), ('I37'), ('I38'), ('I39'), ('I49'), ('I51'), ('I52'), ('I53') $$,
     'the other rules are of sums, or say nothing about figures'
 );
 savepoint sound;

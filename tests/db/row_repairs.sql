@@ -87,7 +87,8 @@ begin
         return next is(broken(), p_rules, p_description || ' is seen');
         return query select stopped(p_name, p_description);
         perform act_as('olga');
-        return next is(raised('select rebuild_counters(''x'')'), 'rows_wrong', p_description || ' stops a rebuild');
+        -- Receipts and keys are in no sum.
+        return next is(raised('select rebuild_counters(''x'')'), case when p_rules not in ('I20', 'I31') then 'rows_wrong' end, p_description || ' stops a rebuild');
         v_id := propose_correction('repair_rows', profile_id(p_name), null, 'The database was changed.') #>> '{correction,id}';
         perform act_as_owner();
         return next is(broken(), p_rules, p_description || ': a proposal changes nothing');
@@ -134,6 +135,39 @@ select corrected($$ alter table public.deposits drop constraint pending_is_undec
 select corrected($$ update public.transactions set user_id = user_id('loke') where transaction_type = 'deposit' and user_id = user_id('ask') $$, 'I02 I03 I05', 'loke', 'a journal row that was given to this member');
 select corrected($$ update public.deposits set user_id = user_id('loke') where user_id = user_id('ask'); update public.transactions set user_id = user_id('loke') where transaction_type = 'deposit' and user_id = user_id('ask') $$,
     'I02 I09 I13 I20 I34 I43 I45', 'loke', 'a deposit that was given to another member with its journal row');
+-- A request that is another one, is gone, or was never made.
+select corrected($$ update public.deposits set kind = 'upgrade' where user_id = user_id('buri') $$, 'I43', 'buri', 'a deposit of another kind');
+select corrected($$ update public.deposits set status = 'rejected', admin_notes = 'x' where user_id = user_id('buri') $$, 'I03 I09 I13 I27 I34 I45', 'buri', 'another decision about a deposit');
+select corrected($$ update public.withdrawals set status = 'approved', decided_at = now(), decided_by = user_id('elin'), decision_no = 1 where amount = 100 $$, 'I02 I04 I07 I27 I46', 'freya', 'a decision that nobody took');
+select corrected($$ delete from public.deposits where user_id = user_id('ask') $$, 'I05 I09 I13 I27 I34 I43 I45', 'ask', 'a deposit that is gone');
+select corrected($$ delete from private.transfer_keys where request_id = (select d.id from public.deposits as d where d.user_id = user_id('ask')); delete from private.deposit_receipts where deposit_id = (select d.id from public.deposits as d where d.user_id = user_id('ask'));
+    delete from public.transactions where transaction_type = 'deposit' and user_id = user_id('ask'); delete from public.deposits where user_id = user_id('ask') $$, 'I02 I09 I13 I27 I34 I43 I45', 'ask', 'a deposit that is gone with all that belongs to it');
+select corrected($$ delete from public.withdrawals where amount = 120; delete from public.transactions where amount = -120 $$, 'I07 I27 I44 I46 I53', 'freya', 'a withdrawal that is gone with its journal row');
+select corrected($$ insert into public.deposits (id, user_id, amount, reference_number, receipt_url, status, kind, reference_key, decided_at, decided_by, decision_no)
+    values ('00000000-0000-4000-8000-000000000001', user_id('loke'), 1000, 'x', 'x', 'approved', 'first', 'x', now(), user_id('elin'), private.last_decision_no());
+    insert into public.transactions (user_id, amount, transaction_type, status, reference_id, decision_no)
+    values (user_id('loke'), 1000, 'deposit', 'completed', '00000000-0000-4000-8000-000000000001', private.last_decision_no()) $$, 'I02 I09 I13 I20 I27 I31 I43 I45', 'loke', 'a deposit that nobody requested');
+select corrected($$ insert into public.withdrawals (id, user_id, amount, wallet_address) values ('00000000-0000-4000-8000-000000000001', user_id('freya'), 100, wallets.of('freya')) $$, 'I04 I07 I27 I44', 'freya', 'a withdrawal that nobody requested');
+select corrected($$ update private.transfer_keys set key = 'x' where request_id = (select d.id from public.deposits as d where d.user_id = user_id('ask')) $$, 'I31', 'ask', 'a deposit with another key');
+select corrected($$ insert into private.transfer_keys (request_id, key, kind, is_payout) select w.id, 'x', 'text', true from public.withdrawals as w where w.amount = 120 $$, 'I31', 'freya', 'the key of a payout that was not recorded');
+savepoint uncorrected;
+select claims_deposit('loke', 500);
+select act_as('elin');
+select decide_deposit(d.id, 'ask_rest', null, 400) from public.deposits as d where d.user_id = user_id('loke');
+select decide_withdrawal(w.id, 'approve', null, repeat('ab', 32)) from public.withdrawals as w where w.amount = 120;
+select act_as('olga');
+select propose_correction('set_package', profile_id('buri'), 100, 'x');
+select act_as_owner();
+update sound set figures = figures(), journal = journal();
+select corrected($$ update public.deposits set receipt_url = replace(receipt_url, 'receipts/', 'receipts/x') where user_id = user_id('loke') $$, 'I20', 'loke', 'a deposit with another receipt');
+select corrected($$ update public.withdrawals set payout_reference = 'another' where amount = 120 $$, 'I31 I47', 'freya', 'a payout with another reference');
+select corrected($$ update public.withdrawals set payout_reference = null, payout_at = null where amount = 120 $$, 'I27 I31 I47', 'freya', 'a payout that was not recorded any more');
+select corrected($$ update private.deposit_rests set received_amount = 499, ended_at = now() $$, 'I17 I45', 'loke', 'a rest that is another one and ended');
+select corrected($$ delete from private.deposit_rests $$, 'I45', 'loke', 'a rest that is gone');
+select corrected($$ insert into private.deposit_rests (deposit_id, no, received_amount, asked_by, asked_at, ended_at) select d.id, 9, 1, user_id('elin'), now(), d.decided_at from public.deposits as d where d.user_id = user_id('ask') $$, 'I45', 'ask', 'a rest that nobody asked for');
+select corrected($$ update private.corrections set value = 1000 $$, 'I48', 'buri', 'a proposal of another value');
+select corrected($$ delete from private.corrections $$, 'I48', 'buri', 'a proposal that is gone');
+rollback to savepoint uncorrected;
 -- Rows of a bonus that is right.
 select corrected($$ delete from public.transactions where reference_id = (select id from pairing) $$, 'I01 I02 I27 I28 I53', 'freya', 'a bonus without its journal rows', false);
 select corrected($$ update public.transactions set decision_no = null where reference_id = (select id from pairing) $$, 'I35 I53', 'freya', 'journal rows that lost their decisions');
@@ -262,11 +296,16 @@ select act_as('olga');
 select is(raised(format('select propose_correction(%L, %L, null, %L)', 'repair_rows', profile_id('buri'), 'x')), 'rows_wrong', 'also before the alarm: an entry with another hash says nothing');
 select act_as_owner();
 rollback to savepoint undamaged;
-select plants($$ update public.deposits set status = 'rejected', admin_notes = 'x' where user_id = user_id('buri') $$);
+
+-- Of two decisions in the audit log none is right.
+select private.audit('system', 'deposit.rejected', 'deposit', d.id, private.deposit_decision_facts(d)) from public.deposits as d where d.user_id = user_id('buri');
 select act_as('olga');
-select is(raised(format('select propose_correction(%L, %L, null, %L)', 'repair_rows', profile_id('buri'), 'x')), 'rows_wrong', 'another decision than the audit log has is set back by nothing');
+select is(raised(format('select propose_correction(%L, %L, null, %L)', 'repair_rows', profile_id('buri'), 'x')), 'rows_wrong', 'two decisions contradict each other');
 select act_as_owner();
 rollback to savepoint undamaged;
+select set_config('app.repair', 'rows', true);
+select raises('delete from private.audit_log', 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no repair takes entries out of the audit log');
+select set_config('app.repair', '', true);
 
 -- A void is a correction's.
 select corrected($$ update public.withdrawals set voided_at = now() where amount = 120 $$, 'I02 I07 I17 I27', 'freya', 'a withdrawal that no correction voided');
@@ -278,7 +317,7 @@ select claims_deposit('loke', 500);
 select plants($$ update public.deposits set status = 'approved', decided_at = now(), decided_by = user_id('elin'), decision_no = private.last_decision_no() where user_id = user_id('loke') and status = 'pending' $$);
 update private.alarms set ended_at = now() where ended_at is null;
 select raises(format('select corrects(''void_deposit'', %L)', d.id), 409, 'rows_wrong',
-    'This deposit never counted as cash-in, so nobody approved it through the product. Restore the moment before.', 'and is voided by nobody')
+    'This deposit never counted as cash-in, so nobody approved it through the product. Propose a repair of rows.', 'and is voided by nobody')
 from public.deposits as d where d.user_id = user_id('loke');
 select act_as_owner();
 rollback to savepoint uncounted;

@@ -54,9 +54,24 @@ select is(pg_temp.found(s), f::jsonb, d) from (
     ('grant update (amount) on public.deposits to authenticated', '{"rights of public.deposits": "changed"}', 'a right to a column'),
     ('grant execute on function private.lock_money() to authenticated', '{"function private.lock_money()": "changed"}', 'a right to a function'),
     ('grant usage on schema private to anon', '{"rights of schema private": "changed"}', 'a right to a schema'),
-    ('grant platform_admin to authenticated', '{"role authenticated": "changed"}', 'a member in a role of administrators'),
+    ('grant platform_admin to authenticated', '{"role authenticated": "changed", "role platform_admin": "changed"}', 'a member in a role of administrators'),
     ('alter role authenticated bypassrls', '{"role authenticated": "changed"}', 'a role that no policy binds'),
-    ('alter role edge_functions set session_replication_role = replica', '{"role edge_functions": "changed"}', 'a role that no trigger binds'),
+    ('alter role edge_functions set session_replication_role = replica', '{"settings of edge_functions": "new"}', 'a role that no trigger binds'),
+    ('create role own_login; grant authenticated to own_login', '{"role authenticated": "changed"}', 'who else may take a role'),
+    (format('alter database %I set row_security = off', current_database()), '{"settings of the database": "new"}', 'a setting of every session'),
+    ($$ alter role authenticator set pgrst.db_pre_request = 'public.none' $$, '{"settings of authenticator": "changed"}', 'requests that nothing checks'),
+    ('alter default privileges for role postgres in schema private grant select on tables to anon', '{"default rights in private of postgres": "new"}', 'rights to what is made later'),
+    ('grant update on sequence private.bonus_revision_seq to anon', '{"rights of private.bonus_revision_seq": "changed"}', 'a right to a sequence'),
+    ('alter table storage.objects disable row level security', '{"row-level security for storage.objects": "changed"}', 'files of everybody for everybody'),
+    (
+        $$ create schema evil; create function evil.f() returns trigger language plpgsql as 'begin return new; end';
+        create trigger _900_evil before insert on auth.users for each row execute function evil.f() $$,
+        '{"trigger _900_evil on auth.users": "new"}', 'a trigger on accounts whose function lies elsewhere'
+    ),
+    (
+        $$ create function public.own_event() returns event_trigger language plpgsql as 'begin end'; create event trigger own on ddl_command_end execute function public.own_event() $$,
+        '{"event trigger own": "new"}', 'a trigger of every change'
+    ),
     (
         $$ alter table public.transactions alter column status set default 'completed' $$,
         '{"columns of public.transactions": "changed"}', 'a default that was added'

@@ -54,7 +54,7 @@ def further_administrator(
 def recover_administrator(
     arguments: argparse.Namespace, database: Database, _: BootstrapSettings
 ) -> dict[str, str]:
-    """Let an administrator in again who lost the second factor or the email address; on the record."""
+    """Let an administrator in again who lost second factor or email, or whose account is gone."""
     password = administrators.recover(database, arguments.email, arguments.new_email, arguments.reason)
     return {"ADMIN_EMAIL": arguments.new_email or arguments.email, "ADMIN_PASSWORD": password}
 

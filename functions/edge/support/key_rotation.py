@@ -25,7 +25,7 @@ class KeyRotationSettings(EnvironmentSettings):
 
 
 class EncryptedColumn(NamedTuple):
-    """Where ciphertexts are stored, and what they are bound to in addition to the table's name."""
+    """Where ciphertexts are stored, what they are bound to beside the table's name, and their audit entry."""
 
     table: sql.Identifier
     name: str
@@ -33,6 +33,7 @@ class EncryptedColumn(NamedTuple):
     key: sql.Identifier
     secret: sql.Identifier
     bound: sql.SQL
+    audit: sql.SQL | None = None
 
 
 ENCRYPTED_COLUMNS = (
@@ -54,6 +55,12 @@ ENCRYPTED_COLUMNS = (
         sql.Identifier("totp_key_id"),
         sql.Identifier("totp_secret"),
         sql.SQL("array[t.id]::text[]"),
+        # The state of an administrator has the digest of a confirmed secret.
+        sql.SQL(
+            "select private.audit('system', 'admin.secret_encrypted', 'admin_user', a.id, "
+            "private.administrator_entry(a.id, array['two_step'])) "
+            "from private.admin_users as a where a.id = %s and a.totp_confirmed_at is not null"
+        ),
     ),
 )
 SELECT_OLD = sql.SQL(
@@ -67,7 +74,7 @@ def rotate(database: psycopg.Connection[dict[str, Any]], encryptor: Encryptor) -
     """Encrypt anew what another key encrypted; return how many rows were, and how many could not be."""
     done = left = 0
     for column in ENCRYPTED_COLUMNS:
-        names = {name: value for name, value in column._asdict().items() if name != "name"}
+        names = {name: value for name, value in column._asdict().items() if name not in ("name", "audit")}
         for row in database.execute(SELECT_OLD.format(**names), [encryptor.active]).fetchall():
             old = Ciphertext(row["key"], bytes(row["secret"]))
             try:
@@ -77,7 +84,11 @@ def rotate(database: psycopg.Connection[dict[str, Any]], encryptor: Encryptor) -
                 continue
             new = encryptor.encrypt(secret, column.name, *row["bound"])
             values = [new.key_id, new.data, row["id"], row["secret"]]
-            done += database.execute(REPLACE.format(**names), values).rowcount
+            with database.transaction():
+                replaced = database.execute(REPLACE.format(**names), values).rowcount
+                if replaced and column.audit:
+                    database.execute(column.audit, [row["id"]])
+            done += replaced
     return done, left
 
 

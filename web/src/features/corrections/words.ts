@@ -22,18 +22,33 @@ const tableWords: Record<string, string> = {
   'public.deposits': 'Deposit',
   'public.withdrawals': 'Withdrawal',
   'private.corrections': 'Correction',
+  'private.deposit_rests': 'Rest of a deposit',
+  'private.transfer_keys': 'Keys of a transfer',
 }
 
 function shown(value: RowValue | undefined): string {
   return value === null || value === undefined ? 'none' : String(value)
 }
 
+/** "deposit of 500.00", "120.00, approved, TQ5...": what a whole row is about. */
+function contents(row: Record<string, RowValue>): string {
+  const kind = row.transaction_type ?? row.bonus_type ?? row.kind
+  const amount = row.amount ?? row.value ?? row.received_amount
+  const about = [
+    [kind, amount].filter((value) => value !== null && value !== undefined).join(' of '),
+    row.status,
+    row.wallet_address,
+    row.reference_number,
+    row.payout_reference,
+  ]
+  return about.filter(Boolean).join(', ')
+}
+
 /** "Journal row, set back: amount from 1000 to 500": one line for each row. */
 export function restoredWords({ table, old, new: restored }: RestoredRow): string {
   const row = tableWords[table] ?? table
-  if (!old) return `${row} added: ${shown(restored?.transaction_type)} of ${shown(restored?.amount)}`
-  if (!restored)
-    return `${row} taken out: ${shown(old.transaction_type ?? old.bonus_type)} of ${shown(old.amount)}`
+  if (!old) return `${row} added: ${contents(restored ?? {})}`
+  if (!restored) return `${row} taken out: ${contents(old)}`
   const changes = Object.keys(restored).map(
     (key) => `${key.replaceAll('_', ' ')} from ${shown(old[key])} to ${shown(restored[key])}`,
   )

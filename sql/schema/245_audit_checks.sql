@@ -153,14 +153,17 @@ comment on function private.uuid_or_null(text) is 'This text as an id; null wher
 
 -- Entries say all that a row has since before the schema was first recorded, so no statement makes later ones earlier.
 create view private.earlier_entries as
-select least(s.earlier_id, f.id) as last_id
+select
+    least(s.earlier_id, f.id) as last_id,
+    f.id as schema_id
 from private.audit_state as s
 cross join (
     select min(l.id) as id from private.audit_log as l
     -- As in the index.
     where l.action collate "C" = 'schema.recorded'
 ) as f;
-comment on view private.earlier_entries is 'The last entry of the audit log that may say less than a row has.';
+comment on view private.earlier_entries is
+'The last entry of the audit log that may say less than a row has, and the one of the first record of the schema: up to it deposits have no kind.';
 
 create view private.money_audit_entries as
 select
@@ -180,7 +183,8 @@ select
         -- Why a payout with warnings was recorded stands in no row: its member would read it.
         else l.payload - array['actor_role', 'request_id', 'receipt', 'payout_reason', 'warnings']
     end as facts,
-    coalesce(l.payload ->> 'rest_no', '') as rest_no
+    coalesce(l.payload ->> 'rest_no', '') as rest_no,
+    l.id <= s.schema_id and not l.payload ? 'kind' as is_without_kind
 from private.audit_log as l
 inner join (
     values
@@ -221,7 +225,7 @@ begin
         or (d.actors is not null and e.actor <> all(d.actors))
         or (d.roles is not null and not e.is_backfilled and coalesce(e.actor_role <> all(d.roles), true))
         or (e.is_earlier and not d.facts @> e.facts)
-        or (not e.is_earlier and (e.facts <> d.facts or e.at is distinct from d.at))
+        or (not e.is_earlier and (e.facts <> case when e.is_without_kind then d.facts - 'kind' else d.facts end or e.at is distinct from d.at))
     union all
     -- One entry for each.
     select

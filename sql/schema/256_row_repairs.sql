@@ -702,13 +702,19 @@ begin
     begin
         v_done := private.restore_rows(p_user_id);
         raise exception 'taken back' using errcode = 'HL001';
-    exception when sqlstate 'HL001' then
-        return v_done;
+    exception
+        when sqlstate 'HL001' then
+            return v_done;
+        -- As where the administrator who decided is gone.
+        when integrity_constraint_violation then
+            perform private.raise_error(
+                409, 'not_correctable', pg_catalog.format('Something else stands in the way of what the audit log says: %s. Mend that first.', sqlerrm)
+            );
     end;
 end
 $$;
 comment on function private.rows_to_restore(uuid) is
-'What private.restore_rows() would change. Changes nothing. Errors: rows_wrong, try_again.';
+'What private.restore_rows() would change. Changes nothing. Errors: not_correctable, rows_wrong, try_again.';
 
 create function private.require_rows_to_restore(p_user_id uuid) returns jsonb
 language plpgsql volatile set search_path = '' as $$

@@ -46,7 +46,12 @@ language sql stable set search_path = '' as $$
         left join schemas as f on p.pronamespace = f.oid
         where not t.tgisinternal
             -- On a table of the auth or storage service a function in public is a developer's own.
-            and case when c.relnamespace in (select s.oid from schemas as s) then not c.relispartition else f.nspname is distinct from 'public' end
+            and case
+                when c.relnamespace in (select s.oid from schemas as s) then not c.relispartition
+                when c.relnamespace::regnamespace::text in ('auth', 'storage') then f.nspname is distinct from 'public'
+                -- The worker's queue comes later.
+                else f.nspname <> 'public'
+            end
     ),
 
     policies as materialized (

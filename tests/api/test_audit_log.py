@@ -123,6 +123,7 @@ def test_a_request_is_in_the_audit_log_as_the_member_made_it(member: Member, own
                 "user_id": member.user_id,
                 "amount": "50.00",
                 "reference_number": deposit["reference_number"],
+                "kind": "first",
             },
         }
     ]

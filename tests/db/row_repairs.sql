@@ -307,6 +307,17 @@ select set_config('app.repair', 'rows', true);
 select raises('delete from private.audit_log', 403, 'append_only', 'Rows of audit_log are kept as they are.', 'no repair takes entries out of the audit log');
 select set_config('app.repair', '', true);
 
+-- Nor while somebody whom it names is gone.
+select plants($$ update public.deposits set decided_by = user_id('olga') where user_id = user_id('buri'); delete from private.admin_users where id = user_id('elin') $$);
+select act_as('olga');
+select raises(
+    format('select propose_correction(%L, %L, null, %L)', 'repair_rows', profile_id('buri'), 'x'), 409, 'not_correctable',
+    'Something else stands in the way of what the audit log says: insert or update on table "deposits" violates foreign key constraint "deposits_decided_by_fkey". Mend that first.',
+    'while who decided is gone'
+);
+select act_as_owner();
+rollback to savepoint undamaged;
+
 -- A void is a correction's.
 select corrected($$ update public.withdrawals set voided_at = now() where amount = 120 $$, 'I02 I07 I17 I27', 'freya', 'a withdrawal that no correction voided');
 select corrected($$ update public.deposits set voided_at = now() where user_id = user_id('ask') and status = 'approved' $$, 'I09 I13 I17 I27', 'ask', 'a deposit that no correction voided');

@@ -812,7 +812,7 @@ begin
         or (d.actors is not null and e.actor <> all(d.actors))
         or (d.roles is not null and not e.is_backfilled and coalesce(e.actor_role <> all(d.roles), true))
         or (e.is_earlier and not d.facts @> e.facts)
-        or (not e.is_earlier and (e.facts <> d.facts or e.at is distinct from d.at))
+        or (not e.is_earlier and (e.facts <> case when e.is_without_kind then d.facts - 'kind' else d.facts end or e.at is distinct from d.at))
     union all
     -- One entry for each.
     select
@@ -1802,7 +1802,12 @@ CREATE OR REPLACE FUNCTION private.current_schema_objects()
         left join schemas as f on p.pronamespace = f.oid
         where not t.tgisinternal
             -- On a table of the auth or storage service a function in public is a developer's own.
-            and case when c.relnamespace in (select s.oid from schemas as s) then not c.relispartition else f.nspname is distinct from 'public' end
+            and case
+                when c.relnamespace in (select s.oid from schemas as s) then not c.relispartition
+                when c.relnamespace::regnamespace::text in ('auth', 'storage') then f.nspname is distinct from 'public'
+                -- The worker's queue comes later.
+                else f.nspname <> 'public'
+            end
     ),
 
     policies as materialized (
@@ -4673,8 +4678,14 @@ begin
     begin
         v_done := private.restore_rows(p_user_id);
         raise exception 'taken back' using errcode = 'HL001';
-    exception when sqlstate 'HL001' then
-        return v_done;
+    exception
+        when sqlstate 'HL001' then
+            return v_done;
+        -- As where the administrator who decided is gone.
+        when integrity_constraint_violation then
+            perform private.raise_error(
+                409, 'not_correctable', pg_catalog.format('Something else stands in the way of what the audit log says: %s. Mend that first.', sqlerrm)
+            );
     end;
 end
 $function$;
@@ -7001,7 +7012,8 @@ UNION ALL
      LEFT JOIN public.withdrawals w ON (((c.kind = 'void_withdrawal'::text) AND (c.target_id = w.id))))
   WHERE ((c.kind = ANY (ARRAY['void_deposit'::text, 'void_withdrawal'::text])) AND (c.confirmed_by IS NOT NULL));
 
-CREATE VIEW "private"."earlier_entries" AS  SELECT LEAST(s.earlier_id, f.id) AS last_id
+CREATE VIEW "private"."earlier_entries" AS  SELECT LEAST(s.earlier_id, f.id) AS last_id,
+    f.id AS schema_id
    FROM (private.audit_state s
      CROSS JOIN ( SELECT min(l.id) AS id
            FROM private.audit_log l
@@ -7046,7 +7058,8 @@ CREATE VIEW "private"."money_audit_entries" AS  SELECT r.rule,
             WHEN (l.id <= s.last_id) THEN (l.payload - ARRAY['actor_role'::text, 'request_id'::text, 'backfilled'::text, 'receipt'::text, 'value'::text])
             ELSE (l.payload - ARRAY['actor_role'::text, 'request_id'::text, 'receipt'::text, 'payout_reason'::text, 'warnings'::text])
         END AS facts,
-    COALESCE((l.payload ->> 'rest_no'::text), ''::text) AS rest_no
+    COALESCE((l.payload ->> 'rest_no'::text), ''::text) AS rest_no,
+    ((l.id <= s.schema_id) AND (NOT (l.payload ? 'kind'::text))) AS is_without_kind
    FROM ((private.audit_log l
      JOIN ( VALUES ('I43'::text,'deposit.requested'::text), ('I43'::text,'deposit.reference_added'::text), ('I44'::text,'withdrawal.requested'::text), ('I45'::text,'deposit.approved'::text), ('I45'::text,'deposit.rejected'::text), ('I45'::text,'deposit.cancelled'::text), ('I45'::text,'deposit.rest_asked'::text), ('I46'::text,'withdrawal.approved'::text), ('I46'::text,'withdrawal.rejected'::text), ('I46'::text,'withdrawal.cancelled'::text), ('I47'::text,'withdrawal.paid'::text), ('I48'::text,'correction.proposed'::text), ('I48'::text,'correction.confirmed'::text), ('I48'::text,'correction.discarded'::text)) r(rule, action) ON ((l.action = r.action)))
      CROSS JOIN private.earlier_entries s);
@@ -7455,7 +7468,7 @@ COMMENT ON FUNCTION "private"."row_change_json"(private.row_change) IS 'What is 
 
 COMMENT ON FUNCTION "private"."row_rules"() IS 'Rules of the ledger checks about rows that sums are made of: while one of them is violated a sum of these rows would be wrong, too, and I02, which rows alone violate once the sums are derived. The others say that a stored sum differs, or nothing about figures.';
 
-COMMENT ON FUNCTION "private"."rows_to_restore"(uuid) IS 'What private.restore_rows() would change. Changes nothing. Errors: rows_wrong, try_again.';
+COMMENT ON FUNCTION "private"."rows_to_restore"(uuid) IS 'What private.restore_rows() would change. Changes nothing. Errors: not_correctable, rows_wrong, try_again.';
 
 COMMENT ON FUNCTION "private"."schema_record"() IS 'Number and digest of the recorded objects.';
 
@@ -7538,7 +7551,7 @@ COMMENT ON VIEW "private"."due_audit_entries" IS 'The entries that requests, dec
 
 COMMENT ON VIEW "private"."due_request_rows" IS 'The journal row that each request has, and each correction that voids one.';
 
-COMMENT ON VIEW "private"."earlier_entries" IS 'The last entry of the audit log that may say less than a row has.';
+COMMENT ON VIEW "private"."earlier_entries" IS 'The last entry of the audit log that may say less than a row has, and the one of the first record of the schema: up to it deposits have no kind.';
 
 COMMENT ON VIEW "private"."member_discrepancies" IS 'Members whose cash-in or package is not what deposits and corrections say.';
 

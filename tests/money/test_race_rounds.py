@@ -30,7 +30,8 @@ def test_the_ledger_checks_pass_at_every_moment_of_a_race(harness: RaceHarness) 
         psycopg.connect(harness.url, autocommit=True) as worker,
         ThreadPoolExecutor(1) as pool,
     ):
-        race = pool.submit(race_rounds.run_rounds, harness, sessions, 20)
+        # A check takes about as long as twenty.
+        race = pool.submit(race_rounds.run_rounds, harness, sessions, 60)
         while not race.done():
             seen += worker.execute("select rule, object from private.check_ledger()").fetchall()
             worker.execute("select jobs.roll_up_counters()")

@@ -170,6 +170,10 @@ comment on function private.check_setting(text, jsonb) is 'Validates the type an
 create function private.settings_validate() returns trigger
 language plpgsql volatile set search_path = '' as $$
 begin
+    -- Before a value is checked.
+    if private.is_restoring_rows() then
+        return new;
+    end if;
     if (new.key, new.kind, new.minimum, new.maximum, new.needs_proof) is distinct from (old.key, old.kind, old.minimum, old.maximum, old.needs_proof) then
         perform private.raise_error(403, 'forbidden', 'Only the value of a setting can change.');
     end if;
@@ -191,7 +195,7 @@ create function private.settings_count_revision() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 begin
     new.revision := 1 + greatest(old.revision, (
-        select max((l.payload #>> '{state,revision}')::bigint) from private.audit_log as l
+        select max(private.state_revision(l.payload)) from private.audit_log as l
         where l.action = 'setting.changed' and l.payload ->> 'key' = old.key
     ));
     return new;
@@ -215,7 +219,7 @@ language sql stable as $$
     select pg_catalog.jsonb_build_object(
         'revision', (p_setting).revision, 'value', private.digest_text((p_setting).value::text),
         'limits', pg_catalog.jsonb_build_array(
-            (p_setting).kind, (p_setting).minimum, (p_setting).maximum, (p_setting).is_public, (p_setting).needs_proof
+            (p_setting).kind, (p_setting).minimum, (p_setting).maximum, (p_setting).is_public, (p_setting).needs_proof, (p_setting).description
         )
     )
 $$;
@@ -345,6 +349,30 @@ $$;
 comment on function public.list_settings() is 'All settings with type and limits. Super admin. Errors: forbidden, session_ended.';
 grant execute on function public.list_settings() to platform_admin;
 
+-- The right value is the one way back for all of a setting: what nobody types follows from its last entry.
+create function private.restore_limits(p_key text, p_value jsonb) returns void
+language plpgsql volatile set search_path = '' as $$
+begin
+    insert into private.settings as s (key, value, kind, minimum, maximum, is_public, needs_proof, description, revision)
+    select
+        p_key, coalesce(p_value, 'null'), l.limits ->> 0, (l.limits ->> 1)::bigint, (l.limits ->> 2)::bigint, (l.limits ->> 3)::boolean,
+        (l.limits ->> 4)::boolean, l.limits ->> 5, l.revision
+    from (
+        select a.payload #> '{state,limits}' as limits, private.state_revision(a.payload) as revision
+        from private.audit_log as a
+        where a.action collate "C" = 'setting.changed' and a.payload ->> 'key' = p_key and private.state_revision(a.payload) is not null
+        order by private.state_revision(a.payload) desc, a.id desc limit 1
+    ) as l
+    on conflict (key) do update set
+        kind = excluded.kind, minimum = excluded.minimum, maximum = excluded.maximum, is_public = excluded.is_public,
+        needs_proof = excluded.needs_proof, description = excluded.description
+    where (s.kind, s.minimum, s.maximum, s.is_public, s.needs_proof, s.description)
+        is distinct from (excluded.kind, excluded.minimum, excluded.maximum, excluded.is_public, excluded.needs_proof, excluded.description);
+end
+$$;
+comment on function private.restore_limits(text, jsonb) is
+'Gives a setting the limits that its last entry of the audit log says; one that is gone is made again, with this value. Call with app.repair set to rows.';
+
 create function public.change_setting(p_key text, p_value jsonb) returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -355,6 +383,9 @@ begin
     if p_key in ('demo', 'demo.seeded', 'mail.ready', 'mail.server', 'site.url') then
         perform private.raise_error(403, 'forbidden', 'This changes through readiness only.');
     end if;
+    perform pg_catalog.set_config('app.repair', 'rows', true);
+    perform private.restore_limits(p_key, p_value);
+    perform pg_catalog.set_config('app.repair', '', true);
     perform private.check_setting(p_key, p_value);
     if (select s.needs_proof from private.settings as s where s.key = p_key) then
         perform private.require_fresh_admin_proof('change ' || p_key);

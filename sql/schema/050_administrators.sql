@@ -188,6 +188,12 @@ comment on function private.require_super_admin(uuid) is 'The super_admin with t
 create function private.require_fresh_admin_proof(p_for text) returns void
 language plpgsql stable set search_path = '' as $$
 begin
+    if exists (
+        select 1 from private.alarms as a
+        where a.kind = 'ledger_violation' and a.object = 'I49 ' || auth.uid() and a.ended_at is null and a.acknowledged_at is null
+    ) then
+        perform private.raise_error(409, 'ledger_alarm', 'You can change this only once your account is again what the audit log says. Another super admin sets it right.');
+    end if;
     if not private.is_live_admin_session(auth.jwt()) or not exists (
         select 1 from private.admin_session_activity as a
         where a.session_token = private.uuid_claim(auth.jwt(), 'sid') and private.is_recent(a.started_at, interval '10 minutes')
@@ -197,7 +203,7 @@ begin
 end
 $$;
 comment on function private.require_fresh_admin_proof(text) is
-'Raises unless the administrator''s session of this request began less than ten minutes ago; p_for ends "Sign in again to". Errors: reauthentication_needed.';
+'Raises unless the administrator''s session of this request began less than ten minutes ago; p_for ends "Sign in again to"; also while a check finds the account changed past the product. Errors: ledger_alarm, reauthentication_needed.';
 
 create function public.touch_admin_session() returns jsonb
 language plpgsql volatile security definer set search_path = '' as $$

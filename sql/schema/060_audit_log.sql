@@ -180,13 +180,22 @@ comment on function private.audit(text, text, text, uuid, jsonb, timestamptz) is
 -- A ledger check compares whoever decides, and everything that decides where money goes, with the audit log. A change
 -- says so, in an entry with the state that follows: what was said before, and of the row only what this change is about.
 -- A change that nobody spoke of is not said by the next entry, which is about something else.
+-- What somebody wrote past the product may be no number, and then says nothing.
+create function private.state_revision(p_payload jsonb) returns bigint
+language sql immutable parallel safe as $$
+    select case
+        when p_payload #>> '{state,revision}' ~ '\A[0-9]{1,18}\Z' then (p_payload #>> '{state,revision}')::bigint
+    end
+$$;
+comment on function private.state_revision(jsonb) is 'The revision that an entry says of a state; null where it says none.';
+
 create function private.last_state(p_object_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
     return (
         select l.payload -> 'state' from private.audit_log as l
-        where l.object_id = p_object_id and l.payload operator(pg_catalog.?) 'state'
-        order by (l.payload #>> '{state,revision}')::bigint desc, l.id desc limit 1
+        where l.object_id = p_object_id and l.payload operator(pg_catalog.?) 'state' and private.state_revision(l.payload) is not null
+        order by private.state_revision(l.payload) desc, l.id desc limit 1
     );
 end
 $$;

@@ -458,7 +458,8 @@ create function private.member_state(p_member private.profiles) returns jsonb
 language sql stable as $$
     select pg_catalog.jsonb_build_object(
         'wallet', (p_member).trc20_wallet_address, 'email', private.digest_text((p_member).id || ' ' || (p_member).email),
-        'status', (p_member).account_status, 'hold_until', private.utc_text((p_member).hold_until), 'closed_at', private.utc_text((p_member).closed_at)
+        'status', (p_member).account_status, 'hold_until', private.utc_text((p_member).hold_until), 'closed_at', private.utc_text((p_member).closed_at),
+        'sponsor', private.digest_text((p_member).id || ' ' || (p_member).referrer_id), 'joined_at', private.utc_text((p_member).created_at)
     )
 $$;
 comment on function private.member_state(private.profiles) is 'What the audit log must say of a member.';

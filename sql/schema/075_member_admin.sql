@@ -321,6 +321,14 @@ begin
             409, 'email_unknown', 'Neither the profile nor the account to sign in with has the email that the audit log says. Ask the member which one it was and change the account''s email to it first.'
         );
     end if;
+    if exists (
+        select from auth.users as u
+        where u.id = v_member.user_id and v_state ->> 'closed_at' is null and pg_catalog.lower(u.email) is distinct from v_email
+    ) then
+        perform private.raise_error(
+            409, 'email_unknown', 'The account to sign in with has another email than the audit log says. Ask the member which one is right and change the account''s email to it first.'
+        );
+    end if;
     update private.profiles as p set
         trc20_wallet_address = v_state ->> 'wallet',
         email = v_email,
@@ -329,11 +337,12 @@ begin
         hold_reason = case when v_state ->> 'hold_until' is not null then coalesce(p.hold_reason, 'wallet') end,
         closed_at = (v_state ->> 'closed_at')::timestamptz,
         -- The count itself may differ, too.
-        revision = p.revision + 1
+        revision = greatest(p.revision, (v_state ->> 'revision')::bigint) + 1
     where p.id = p_profile_id;
     perform private.audit(
         'admin:' || v_admin.id, 'member.restored', 'profile', p_profile_id,
-        pg_catalog.jsonb_build_object('reason', v_reason) || private.member_entry(p_profile_id)
+        pg_catalog.jsonb_build_object('reason', v_reason)
+        || private.member_entry(p_profile_id, array['wallet', 'email', 'status', 'hold_until', 'closed_at'])
     );
     return '{"success": true}'::jsonb || private.audit_entries();
 end

@@ -141,6 +141,7 @@ language sql immutable set search_path = '' as $$
     ('I50', 'A decision has a number that is yet to be given, so a later one would get it too.', 'Whoever runs the database sets private.last_decision to the highest number that was given, by the statement of the runbook, before anything is decided.'),
     ('I51', 'A member''s wallet, email, status or hold is not what the audit log says, the email is not the one to sign in with, or the member is gone.', 'Find out who changed it and ask the member. Then a super admin restores here what the audit log says, or enters what is right. A member who is gone comes back only with a restored moment.'),
     ('I52', 'A setting is not what the audit log says.', 'Find out who changed it. Then a super admin enters the right value in the panel, under Readiness.'),
+    ('I54', 'A member''s sponsor or date of joining is not what the audit log says.', 'The product changes neither, and nothing derives it again: find out who did, and restore the moment before.'),
     ('I53', 'The balance beside a journal row does not follow from the rows before it.', 'Mend the rows first where another rule names some. Then rebuild the counters.')
 $$;
 comment on function private.rule_texts() is

@@ -366,6 +366,12 @@ begin
         where (o.package_cents, o.paid_cents) is distinct from (
             (p.package_value * 100)::integer, case when p.cash_in_amount >= p.package_value then (p.package_value * 100)::integer else 0 end
         )
+            -- Nor is one that nobody paid for.
+            or p.package_value <> private.due_package(p.user_id)
+            or p.cash_in_amount <> (
+                select coalesce(sum(d.amount), 0) from public.deposits as d
+                where d.user_id = p.user_id and d.status = 'approved' and d.voided_at is null
+            )
     );
     v_disordered := array(
         select o.no

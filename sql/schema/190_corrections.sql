@@ -515,6 +515,10 @@ declare
     v_correction private.corrections := private.lock_waiting_correction(p_correction_id);
 begin
     perform private.require_not_own_account(v_admin, v_correction.user_id);
+    if not private.restore_proposal(p_correction_id) then
+        perform private.audit('admin:' || v_admin.id, 'correction.taken_out', 'correction', p_correction_id, private.correction_facts(v_correction));
+        return '{"success": true}'::jsonb || private.audit_entries();
+    end if;
     update private.corrections as c set discarded_by = v_admin.id, discarded_at = private.clock()
     where c.id = p_correction_id
     returning * into v_correction;
@@ -522,7 +526,7 @@ begin
 end
 $$;
 comment on function public.discard_correction(uuid) is
-'Finance and super administrators, also the proposer: discards a pending correction. Changes nothing else. Errors: forbidden, not_found, already_decided, ledger_alarm, own_account, try_again.';
+'Finance and super administrators, also the proposer: discards a pending correction, as it was proposed; one that nobody proposed is taken out. Changes nothing else. Errors: forbidden, not_found, already_decided, ledger_alarm, own_account, try_again.';
 grant execute on function public.discard_correction(uuid) to platform_admin;
 
 -- List pending corrections, each with why the caller may not confirm it, and the last confirmed ones. Every

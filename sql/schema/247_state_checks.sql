@@ -1,4 +1,4 @@
--- The audit log's last word on who decides and where money goes must hold: a member's wallet, email, status and hold,
+-- The audit log's last word on who decides and where money goes must hold: a member's wallet, email, status, hold and sponsor,
 -- an administrator's email, role, activity, password and second step, each setting, and the receipt of a
 -- deposit that waits. The row counts its changes and the entry says the count, so the entry with the highest one is the
 -- last, whatever the clock said, and a change without an entry shows even after it was taken back. What differs stops
@@ -40,8 +40,9 @@ begin
         from private.audit_log as l
         where
             l.object_id is not null and l.payload operator(pg_catalog.?) 'state' and l.object_type = 'profile'
+            and private.state_revision(l.payload) is not null
             and (v_ids is null or l.object_id = any(v_ids))
-        order by l.object_id, (l.payload #>> '{state,revision}')::bigint desc, l.id desc
+        order by l.object_id, private.state_revision(l.payload) desc, l.id desc
     ),
 
     due as materialized (
@@ -64,12 +65,23 @@ begin
         'I51', d.id::text, d.user_id,
         private.state_differences(
             r.id,
-            r.state || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('sign_in_email', d.wrong_emails -> 0)),
-            d.state || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('sign_in_email', d.wrong_emails -> 1))
+            r.state - array['sponsor', 'joined_at'] || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('sign_in_email', d.wrong_emails -> 0)),
+            d.state - array['sponsor', 'joined_at'] || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('sign_in_email', d.wrong_emails -> 1))
         )
     from due as d
     left join recorded as r on d.id = r.object_id
-    where r.state is distinct from d.state or d.wrong_emails is not null
+    where r.state - array['sponsor', 'joined_at'] is distinct from d.state - array['sponsor', 'joined_at'] or d.wrong_emails is not null
+    union all
+    -- I54 A member's sponsor and date of joining are what the entries say: they decide who earns.
+    select
+        'I54', d.id::text, d.user_id,
+        private.state_differences(
+            r.id, pg_catalog.jsonb_build_object('sponsor', r.state -> 'sponsor', 'joined_at', r.state -> 'joined_at'),
+            pg_catalog.jsonb_build_object('sponsor', d.state -> 'sponsor', 'joined_at', d.state -> 'joined_at')
+        )
+    from due as d
+    inner join recorded as r on d.id = r.object_id
+    where (r.state -> 'sponsor', r.state -> 'joined_at') is distinct from (d.state -> 'sponsor', d.state -> 'joined_at')
     union all
     -- Nobody leaves without a trace: a closed account stays. What is asked of somebody is asked of those who are there.
     select 'I51', r.object_id::text, r.object_id, private.state_differences(r.id, r.state, null)
@@ -88,7 +100,32 @@ begin
 end
 $$;
 comment on function private.member_state_violations(private.ledger_part) is
-'Rules about what these members (null: all) are and sent, compared with the audit log. I51, and I20 of deposits that wait.';
+'Rules about what these members (null: all) are and sent, compared with the audit log. I51, I54, and I20 of deposits that wait.';
+
+-- Whoever made an account must have been made by somebody.
+create view private.known_administrators as
+with recursive made as (
+    select distinct on (l.object_id)
+        l.object_id as id,
+        l.actor
+    from private.audit_log as l
+    -- As in the index.
+    where
+        l.action collate "C" in ('admin.created', 'admin.recorded', 'admin.recovered')
+        and l.payload -> 'state' ? 'role' and l.object_id is not null
+    order by l.object_id, l.id
+),
+
+known as (
+    select m.id from made as m
+    where not starts_with(m.actor, 'admin:')
+    union
+    select m.id from known as k inner join made as m on m.actor = 'admin:' || k.id
+)
+
+select k.id from known as k;
+comment on view private.known_administrators is
+'Administrators whom the server made, or a known administrator: those that an account made of which nothing says who made it are none.';
 
 create view private.administrator_discrepancies as
 select
@@ -103,17 +140,21 @@ from (
     union
     select l.object_id from private.audit_log as l
     -- As in the index.
-    where l.action collate "C" = 'admin.created'
+    where l.action collate "C" = 'admin.created' and l.object_id is not null
 ) as i
 left join private.admin_users as a on i.id = a.id
 left join lateral (
     select
         l.id,
         l.payload -> 'state' as state,
-        not starts_with(l.actor, 'admin:') or l.payload ->> 'actor_role' = 'super_admin' or l.actor = 'admin:' || i.id as is_allowed
+        not starts_with(l.actor, 'admin:')
+        or (
+            (l.payload ->> 'actor_role' = 'super_admin' or l.actor = 'admin:' || i.id)
+            and l.actor in (select 'admin:' || k.id from private.known_administrators as k)
+        ) as is_allowed
     from private.audit_log as l
-    where l.object_id = i.id and l.payload ? 'state'
-    order by (l.payload #>> '{state,revision}')::bigint desc, l.id desc
+    where l.object_id = i.id and l.payload ? 'state' and private.state_revision(l.payload) is not null
+    order by private.state_revision(l.payload) desc, l.id desc
     limit 1
 ) as e on true
 where
@@ -134,8 +175,8 @@ full join (
         l.id,
         l.payload -> 'state' as state
     from private.audit_log as l
-    where l.action = 'setting.changed' and l.payload ? 'state'
-    order by l.payload ->> 'key', (l.payload #>> '{state,revision}')::bigint desc, l.id desc
+    where l.action = 'setting.changed' and l.payload ? 'state' and private.state_revision(l.payload) is not null
+    order by l.payload ->> 'key', private.state_revision(l.payload) desc, l.id desc
 ) as e on s.key = e.key
 where s.key is null or e.state is distinct from private.setting_state(s);
 comment on view private.setting_discrepancies is 'Settings that are not what their last entry of the audit log says, or are gone.';

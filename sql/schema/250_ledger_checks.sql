@@ -428,7 +428,7 @@ begin
             union all
             select r.decision_no::text, r.decision_no from private.numbered_repairs as r
         ) as g
-        where g.decision_no > private.last_decision_no()
+        where g.decision_no > coalesce(private.last_decision_no(), -1)
         order by g.decision_no desc limit 1
     ) as n;
 end

@@ -304,7 +304,7 @@ create function private.row_rules() returns text[]
 language sql immutable set search_path = '' as $$
     select array[
         'I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I10', 'I11', 'I12', 'I14', 'I15', 'I16', 'I17', 'I23', 'I33', 'I35', 'I36', 'I40', 'I41',
-        'I42', 'I43', 'I44', 'I45', 'I46', 'I47', 'I48', 'I50'
+        'I42', 'I43', 'I44', 'I45', 'I46', 'I47', 'I48', 'I50', 'I54'
     ]
 $$;
 comment on function private.row_rules() is
@@ -354,6 +354,8 @@ begin
             select a.rule, a.object, a.user_id from private.audit_discrepancies() as a
             union all
             select s.rule, s.object, s.user_id from private.standing_violations() as s
+            union all
+            select m.rule, m.object, m.user_id from private.member_state_violations(null) as m
         ) as v
         where v.rule = any(private.row_rules())
     );
@@ -767,7 +769,9 @@ language plpgsql volatile security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
     v_reason text := private.validate_reason(p_reason);
+    v_before jsonb;
     v_found jsonb;
+    v_changes private.sum_change[];
     v_response jsonb;
 begin
     if nullif(pg_catalog.btrim(p_reason), '') is null then
@@ -778,9 +782,18 @@ begin
     if v_found is not null then
         perform private.raise_rows_wrong(v_found || coalesce(private.unlike_rows(), '[]'));
     end if;
+    v_before := coalesce(private.unlike_rows(), '[]');
     perform pg_catalog.set_config('app.repair', 'on', true);
-    v_response := private.changes_json(private.rebuild_sums());
+    v_changes := private.rebuild_sums();
     v_found := private.unlike_rows();
+    -- Bonuses that fitted a package which nobody paid for follow it back.
+    if v_found @? '$[*] ? (@.rule == "I11")' and not v_before @? '$[*] ? (@.rule == "I11")' then
+        perform private.reconcile();
+        perform pg_catalog.set_config('app.repair', 'on', true);
+        v_changes := v_changes || private.rebuild_sums();
+        v_found := private.unlike_rows();
+    end if;
+    v_response := private.changes_json(v_changes);
     if v_found is not null then
         perform private.raise_rows_wrong(v_found);
     end if;

@@ -84,7 +84,11 @@ declare
     v_place tid;
     v_done jsonb := '[]'::jsonb;
 begin
-    foreach v_change in array p_changes loop
+    -- What is taken out first: it may stand in the place of what is right.
+    for v_change in
+        select c.table_name, c.key, c.old, c.new from pg_catalog.unnest(p_changes) with ordinality as c (table_name, key, old, new, place)
+        order by c.new is null desc, c.place
+    loop
         continue when (v_change).old is not distinct from (v_change).new;
         v_table := (v_change).table_name;
         select pg_catalog.string_agg(pg_catalog.quote_ident(f.key), ', ') into v_columns
@@ -305,7 +309,7 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.rest_changes(uuid[]) is 'What the audit log says of the rests of these deposits, and what they are.';
 
--- Receipts and search texts follow from the request; keys of transfers are shown, because they decide what is credited.
+-- Search texts follow from the request; receipts and keys of transfers are shown, because they decide what is credited.
 create function private.restore_parts(p_ids uuid[]) returns jsonb
 language plpgsql volatile set search_path = '' as $$
 declare
@@ -313,7 +317,9 @@ declare
     v_done jsonb := '[]'::jsonb;
 begin
     for v_row in
-        select d.id, private.receipt_name(d.receipt_url) as name, q.request #>> '{receipt,etag}' as etag
+        select
+            d.id, private.receipt_name(d.receipt_url) as name, q.request #>> '{receipt,etag}' as etag,
+            f.name as old_name, f.etag as old_etag
         from public.deposits as d
         cross join lateral (select r.* from private.recorded_requests as r where r.id = d.id) as q
         left join private.deposit_receipts as f on d.id = f.deposit_id
@@ -321,8 +327,18 @@ begin
             and (f.name, f.etag) is distinct from (private.receipt_name(d.receipt_url), q.request #>> '{receipt,etag}')
     loop
         delete from private.deposit_receipts as f where f.deposit_id = v_row.id;
-        insert into private.deposit_receipts (deposit_id, name, etag) values (v_row.id, v_row.name, v_row.etag);
+        v_done := v_done || private.row_change_json(row(
+            'private.deposit_receipts', pg_catalog.jsonb_build_object('id', v_row.id),
+            pg_catalog.jsonb_build_object('name', v_row.old_name, 'etag', v_row.old_etag),
+            pg_catalog.jsonb_build_object('name', v_row.name, 'etag', v_row.etag)
+        )::private.row_change);
     end loop;
+    insert into private.deposit_receipts (deposit_id, name, etag)
+    select d.id, private.receipt_name(d.receipt_url), q.request #>> '{receipt,etag}'
+    from public.deposits as d
+    cross join lateral (select r.* from private.recorded_requests as r where r.id = d.id) as q
+    where d.id = any(p_ids) and q.request operator(pg_catalog.?) 'receipt'
+    on conflict (deposit_id) do nothing;
     for v_row in
         select i.id, k.keys as old, n.keys as new, n.texts
         from pg_catalog.unnest(p_ids) as i (id)
@@ -363,23 +379,46 @@ begin
 end
 $$;
 comment on function private.restore_parts(uuid[]) is
-'Makes receipts, keys of transfers and search texts of these requests what the requests say; returns the changed keys.';
+'Makes receipts, keys of transfers and search texts of these requests what the requests say; returns the changed receipts and keys.';
+
+create function private.users_in(p_changes jsonb) returns uuid[]
+language sql immutable set search_path = '' as $$
+    select array(
+        select v.id::uuid
+        from pg_catalog.jsonb_array_elements(p_changes) as d (value)
+        cross join lateral (values (d.value #>> '{old,user_id}'), (d.value #>> '{new,user_id}')) as v (id)
+        where v.id is not null
+        group by v.id
+        order by v.id
+    )
+$$;
+comment on function private.users_in(jsonb) is 'The members whose rows were or are these changed ones.';
 
 create function private.restore_requests(p_user_id uuid) returns jsonb
 language plpgsql volatile set search_path = '' as $$
 declare
-    v_ids uuid[] := private.requests_to_restore(p_user_id);
-    v_done jsonb;
+    v_users uuid[] := array[p_user_id];
+    v_ids uuid[];
+    v_more uuid[];
+    v_done jsonb := '[]'::jsonb;
 begin
-    -- Each after what explains it.
-    v_done := private.write_rows(private.correction_changes(v_ids));
-    v_done := v_done || private.write_rows(private.request_changes(v_ids));
-    v_done := v_done || private.write_rows(private.rest_changes(v_ids));
-    return v_done || private.restore_parts(v_ids);
+    -- Who was given another's request may have lost the own.
+    loop
+        v_ids := array(select distinct i.id from pg_catalog.unnest(v_users) as u (id), pg_catalog.unnest(private.requests_to_restore(u.id)) as i (id));
+        -- Each after what explains it.
+        v_done := v_done || private.write_rows(private.correction_changes(v_ids));
+        v_done := v_done || private.write_rows(private.request_changes(v_ids));
+        v_done := v_done || private.write_rows(private.rest_changes(v_ids));
+        v_done := v_done || private.restore_parts(v_ids);
+        v_more := array(select u.id from pg_catalog.unnest(private.users_in(v_done)) as u (id) where u.id <> all(v_users));
+        exit when v_more = '{}';
+        v_users := v_users || v_more;
+    end loop;
+    return v_done;
 end
 $$;
 comment on function private.restore_requests(uuid) is
-'Makes a member''s requests and corrections what their entries of the audit log say; returns the changes.';
+'Makes the requests and corrections of a member, and of whom they were mixed up with, what their entries of the audit log say; returns the changes.';
 
 create function private.restore_request_rows(p_user_id uuid) returns jsonb
 language plpgsql volatile set search_path = '' as $$
@@ -415,7 +454,7 @@ $$;
 comment on function private.restore_request_rows(uuid) is
 'Makes the journal rows of a member''s requests what the requests say, one for each; returns the changes.';
 
--- Of two rows of one bonus the one is kept that the journal has from the first decision.
+-- Of two rows of one bonus the one is kept that has the time of its decision, and then that of the first.
 create function private.remove_double_bonuses(p_user_id uuid) returns jsonb
 language plpgsql volatile set search_path = '' as $$
 declare
@@ -429,11 +468,14 @@ begin
                 r as bonus,
                 row_number() over (
                     partition by r.bonus_type, r.subject_no, r.pair_number
-                    order by j.decision_no nulls last, r.created_at, r.id
+                    order by j.is_timely desc nulls last, j.decision_no nulls last, r.created_at, r.id
                 ) as place
             from public.bonuses as r
             cross join lateral (
-                select min(t.decision_no) as decision_no from public.transactions as t
+                select
+                    min(t.decision_no) as decision_no,
+                    bool_or(exists (select from private.numbered_decisions as n where n.decision_no = t.decision_no and n.at = r.created_at)) as is_timely
+                from public.transactions as t
                 where t.reference_id = r.id and t.transaction_type = 'bonus'
             ) as j
             where (r.bonus_type, r.subject_no, coalesce(r.pair_number, 0)) in (
@@ -628,7 +670,7 @@ begin
     for v_user in
         select p_user_id
         union
-        select (d.value #>> '{new,user_id}')::uuid from pg_catalog.jsonb_array_elements(v_done) as d (value) where d.value #>> '{new,user_id}' is not null
+        select u.id from pg_catalog.unnest(private.users_in(v_done)) as u (id)
         union
         select q.user_id
         from public.transactions as t inner join private.due_request_rows as q on t.reference_id = q.reference_id
@@ -639,14 +681,7 @@ begin
     end loop;
     v_done := v_done || private.remove_double_bonuses(p_user_id);
     v_done := v_done || private.restore_bonus_rows(p_user_id);
-    v_users := array(
-        select p_user_id
-        union
-        select v.id::uuid
-        from pg_catalog.jsonb_array_elements(v_done) as d (value)
-        cross join lateral (values (d.value #>> '{old,user_id}'), (d.value #>> '{new,user_id}')) as v (id)
-        where v.id is not null
-    );
+    v_users := array(select p_user_id union select u.id from pg_catalog.unnest(private.users_in(v_done)) as u (id));
     -- Balances and days of earnings are derived from the journal.
     perform private.rebuild_balances(v_users);
     perform private.rebuild_earning_days(array(select o.no from private.positions as o where o.user_id = any(v_users)));
@@ -705,8 +740,8 @@ begin
     exception
         when sqlstate 'HL001' then
             return v_done;
-        -- As where the administrator who decided is gone.
-        when integrity_constraint_violation then
+        -- As where the administrator who decided is gone, or an entry is nobody's of the product.
+        when integrity_constraint_violation or data_exception then
             perform private.raise_error(
                 409, 'not_correctable', pg_catalog.format('Something else stands in the way of what the audit log says: %s. Mend that first.', sqlerrm)
             );
@@ -738,3 +773,15 @@ end
 $$;
 comment on function private.require_rows_to_restore(uuid) is
 'What a repair of this member''s rows would change. Errors: not_correctable, rows_wrong, try_again.';
+
+create function private.restore_proposal(p_correction_id uuid) returns boolean
+language plpgsql volatile set search_path = '' as $$
+begin
+    perform pg_catalog.set_config('app.repair', 'rows', true);
+    perform private.write_rows(private.correction_changes(array[p_correction_id]));
+    perform pg_catalog.set_config('app.repair', '', true);
+    return exists (select from private.corrections as c where c.id = p_correction_id);
+end
+$$;
+comment on function private.restore_proposal(uuid) is
+'Makes a pending correction what its entry of the audit log says; false where it was taken out, because no entry says that it was proposed.';

@@ -575,6 +575,18 @@ select results_eq(
 );
 select is(odd('olga'), 0::bigint, 'and nothing is odd');
 rollback to savepoint sound;
+-- Nor does what it makes, and it makes nothing more once the check has named it.
+insert into private.admin_users (id, email, role, password_hash) values ('00000000-0000-4000-8000-000000000009', 'ghost@admins.test', 'super_admin', '$argon2id$x');
+insert into private.admin_users (id, email, role, password_hash) values ('00000000-0000-4000-8000-00000000000a', 'ghosts@admins.test', 'super_admin', '$argon2id$x');
+select private.audit('admin:00000000-0000-4000-8000-000000000009', 'admin.created', 'admin_user', '00000000-0000-4000-8000-00000000000a', private.administrator_entry('00000000-0000-4000-8000-00000000000a'));
+select private.audit('admin:00000000-0000-4000-8000-00000000000a', 'admin.updated', 'admin_user', '00000000-0000-4000-8000-000000000009', private.administrator_entry('00000000-0000-4000-8000-000000000009'));
+select is((select count(*) from private.administrator_discrepancies where id in ('00000000-0000-4000-8000-000000000009', '00000000-0000-4000-8000-00000000000a')), 2::bigint, 'two accounts that nobody made cannot make each other');
+rollback to savepoint sound;
+insert into private.alarms (kind, object) values ('ledger_violation', 'I49 ' || user_id('olga'));
+select act_as('olga');
+select raises(format('select update_administrator(%L, null, %L, null)', user_id('sam'), 'super_admin'), 409, 'ledger_alarm', 'You can change this only once your account is again what the audit log says. Another super admin sets it right.', 'an account that was changed changes no other');
+select act_as_owner();
+rollback to savepoint sound;
 -- One whom nobody made stays seen, whatever the account does itself.
 insert into private.admin_users (id, email, role, password_hash) values ('00000000-0000-4000-8000-000000000009', 'ghost@admins.test', 'super_admin', '$argon2id$x');
 select private.audit('admin:00000000-0000-4000-8000-000000000009', 'admin.password_changed', 'admin_user', '00000000-0000-4000-8000-000000000009', private.administrator_entry('00000000-0000-4000-8000-000000000009', array['password']));

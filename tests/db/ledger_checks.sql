@@ -641,6 +641,17 @@ select plant('I51', $$ update private.profiles set closed_at = now() where user_
 select plant('I51', $$ update private.profiles set revision = revision + 2 where user_id = user_id('freya') $$, 'a wallet that was changed and changed back');
 select plant('I51', $$ delete from private.profiles where user_id = user_id('loke') $$, 'a member who is gone');
 select plant('I51', $$ delete from private.audit_log where object_id = profile_id('freya') $$, 'a member of whom the audit log says nothing');
+select plant('I54', $$ update private.profiles set referrer_id = profile_id('loke') where user_id = user_id('buri') $$, 'a member of another sponsor');
+select plant('I54', $$ update private.profiles set created_at = created_at - interval '1 second' where user_id = user_id('loke') $$, 'a member of an earlier day');
+-- What says nothing hides nothing.
+savepoint malformed;
+select private.audit('system', 'member.updated', 'profile', profile_id('freya'), v::jsonb), private.audit('system', 'admin.recorded', 'admin_user', user_id('elin'), v::jsonb),
+    private.audit('system', 'setting.changed', null, null, '{"key": "deposit.address"}' || v::jsonb), private.audit('system', 'admin.created', 'admin_user', null, '{}')
+from unnest(array['{"state": "abc"}', '{"state": {"revision": "abc"}}', '{"state": {"revision": 99999999999999999999}}', '{"state": null}']) as v;
+select is(broken(), null, 'an entry that says no state is none');
+select plant('I51', $$ update private.profiles set trc20_wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' where user_id = user_id('freya') $$, 'a wallet that nobody named, beside it');
+rollback to savepoint malformed;
+select plant('I50', $$ delete from private.last_decision $$, 'no number at all');
 select plant('I52', $$ update private.settings set value = '"TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"' where key = 'deposit.address' $$, 'a deposit address that nobody entered');
 select plant('I52', $$ delete from private.settings where key = 'deposit.tolerance' $$, 'a setting that is gone');
 select plant('I52', $$ update private.settings set maximum = 1000 where key = 'deposit.tolerance' $$, 'a wider limit of a setting');
@@ -718,6 +729,6 @@ select plant('I43', pg_temp.without('deposit.requested'), 'a request from before
 select is_empty($$ select rule from (
     select distinct m[1] as rule from rule_functions() as f cross join regexp_matches(f.source, '''(I[0-9]{2})''', 'g') as m
 ) as asked
-    where rule not in ('I01','I02','I03','I04','I05','I06','I07','I08','I09','I10','I11','I12','I13','I14','I15','I16','I17','I18','I19','I20','I21','I22','I23','I24','I25','I26','I27','I28','I29','I30','I31','I33','I34','I35','I36','I37','I38','I39','I40','I41','I42','I43','I44','I45','I46','I47','I48','I49','I50','I51','I52','I53') $$, 'no rule without a test');
+    where rule not in ('I01','I02','I03','I04','I05','I06','I07','I08','I09','I10','I11','I12','I13','I14','I15','I16','I17','I18','I19','I20','I21','I22','I23','I24','I25','I26','I27','I28','I29','I30','I31','I33','I34','I35','I36','I37','I38','I39','I40','I41','I42','I43','I44','I45','I46','I47','I48','I49','I50','I51','I52','I53','I54') $$, 'no rule without a test');
 select * from finish();
 rollback;

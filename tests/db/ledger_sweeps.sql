@@ -344,6 +344,7 @@ insert into plants (batch, rule, kind, names, corruption, description) values
 (9, 'I49', 'members', '{freya}', $$ update private.admin_users set role = 'super_admin' where id = user_id('elin') $$, 'a role that nobody gave'),
 (9, 'I52', 'members', '{freya}', $$ update private.settings set value = '"x"' where key = 'product.name' $$, 'a name that nobody entered'),
 (10, 'I51', 'members', '{freya}', $$ update private.profiles set trc20_wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' where user_id = user_id('freya') $$, 'a wallet that nobody named'),
+(10, 'I54', 'members', '{freya}', $$ update private.profiles set created_at = created_at + interval '1 millisecond' where user_id = user_id('freya') $$, 'another date of joining'),
 (10, 'I29', 'members', '{ymir}', $$ update private.networks set override = override + 0.01 where no = position_no('ymir') $$, 'a network''s bonuses'),
 (11, 'I46', 'members', '{freya}', $$ update public.withdrawals set wallet_address = 'TJRabPrwbZy45sbavfcjinPJC18kjpRTv8' where status = 'approved' $$, 'another address of an approved withdrawal');
 -- Of each kind of entry one that is not there, and one of nothing.

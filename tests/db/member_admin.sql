@@ -181,6 +181,17 @@ select act_as_owner();
 update auth.users set email = 'freya@people.test' where id = user_id('freya');
 select is_empty('select * from private.check_ledger()', 'the account''s own change of it is the way back');
 rollback to savepoint lost;
+set local session_replication_role = replica;
+update auth.users set email = 'x@people.test' where id = user_id('freya');
+set local session_replication_role = origin;
+select act_as('olga');
+select raises(
+    format($$ select restore_member(%L, 'x') $$, profile_id('freya')), 409, 'email_unknown',
+    'The account to sign in with has another email than the audit log says. Ask the member which one is right and change the account''s email to it first.',
+    'nor is the account to sign in with'
+);
+select act_as_owner();
+rollback to savepoint lost;
 select act_as('sam');
 select raises(format($$ select restore_member(%L, 'x') $$, profile_id('freya')), 403, 'forbidden', 'A support admin cannot do this.', 'support restores nobody');
 select act_as('olga');

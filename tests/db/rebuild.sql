@@ -147,7 +147,7 @@ select stops($$ update public.bonuses set amount = 0, volume = 0 where bonus_typ
 select stops($$ update public.bonuses set user_id = user_id('loke') where bonus_type = 'pairing'; update public.transactions set user_id = user_id('loke') where reference_id in (select id from public.bonuses where bonus_type = 'pairing') $$, 'I11', 'a bonus of another member, with its journal rows');
 select stops($$ update public.bonuses set source_user_id = user_id('ask') where bonus_type = 'pairing' $$, 'I33', 'a pair that the other child completed');
 select stops($$ update private.profiles set depth = 7 where user_id = user_id('buri') $$, 'I14', 'a member at another level');
-select stops($$ update private.profiles set created_at = now() + interval '1 day' where user_id = user_id('freya') $$, 'I15 I23', 'a referrer younger than the child');
+select stops($$ update private.profiles set created_at = now() + interval '1 day' where user_id = user_id('freya') $$, 'I15 I23 I54', 'a referrer younger than the child');
 select stops($$ update public.transactions set decision_no = null where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'I35', 'a credit of no decision');
 select stops($$ update public.transactions set created_at = created_at + interval '1 hour' where transaction_type = 'bonus' and user_id = user_id('ymir') $$, 'I36', 'a journal row of another time');
 select stops($$ update public.transactions set created_at = '1999-12-31' where user_id = user_id('ymir') $$, 'I36 I42', 'a bonus of another century');

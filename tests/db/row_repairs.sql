@@ -148,6 +148,9 @@ select corrected($$ insert into public.deposits (id, user_id, amount, reference_
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, decision_no)
     values (user_id('loke'), 1000, 'deposit', 'completed', '00000000-0000-4000-8000-000000000001', private.last_decision_no()) $$, 'I02 I09 I13 I20 I27 I31 I43 I45', 'loke', 'a deposit that nobody requested');
 select corrected($$ insert into public.withdrawals (id, user_id, amount, wallet_address) values ('00000000-0000-4000-8000-000000000001', user_id('freya'), 100, wallets.of('freya')) $$, 'I04 I07 I27 I44', 'freya', 'a withdrawal that nobody requested');
+select corrected($$ update public.deposits as d set user_id = case d.user_id when user_id('ask') then user_id('embla') else user_id('ask') end where d.amount = 500 and d.user_id in (user_id('ask'), user_id('embla')) $$,
+    'I03 I05 I20 I34 I43 I45', 'ask', 'deposits of two members that changed places');
+select corrected($$ delete from private.deposit_receipts where deposit_id = (select d.id from public.deposits as d where d.user_id = user_id('ask')) $$, 'I20', 'ask', 'a deposit whose receipt is gone');
 select corrected($$ update private.transfer_keys set key = 'x' where request_id = (select d.id from public.deposits as d where d.user_id = user_id('ask')) $$, 'I31', 'ask', 'a deposit with another key');
 select corrected($$ insert into private.transfer_keys (request_id, key, kind, is_payout) select w.id, 'x', 'text', true from public.withdrawals as w where w.amount = 120 $$, 'I31', 'freya', 'the key of a payout that was not recorded');
 savepoint uncorrected;
@@ -205,7 +208,7 @@ select corrected($$ insert into public.transactions (user_id, amount, transactio
 savepoint numbered;
 select plants($$ update private.last_decision set no = (select max(decision_no) from public.transactions) $$);
 select is(broken(), 'I50', 'a correction has a number that is yet to be given');
-update private.last_decision set no = (select max(n.decision_no) from (select decision_no from private.numbered_decisions union all select decision_no from public.transactions) as n);
+insert into private.last_decision (no) select max(n.decision_no) from (select decision_no from private.numbered_decisions union all select decision_no from public.transactions) as n on conflict (only_row) do update set no = excluded.no;
 select is(broken(), null, 'and then it has not');
 rollback to savepoint numbered;
 rollback to savepoint uncorrected;
@@ -239,6 +242,40 @@ select act_as('olga');
 select cmp_ok((rebuild_counters('x') ->> 'count')::integer, '>', 0, 'then the counters are rebuilt');
 select act_as_owner();
 select is(broken(), null, 'and the ledger is in order');
+rollback to savepoint undamaged;
+
+-- A proposal that nobody made is taken out where it is discarded, and leaves nothing.
+select plants($$ insert into private.corrections (id, kind, target_id, user_id, reason, proposed_by, proposed_at, restores)
+    values ('00000000-0000-4000-8000-000000000001', 'repair_rows', profile_id('ask'), user_id('ask'), 'x', user_id('olga'), now(), '[]') $$);
+select is(broken(), 'I48', 'a proposal that nobody made is seen');
+select act_as('olga');
+select is(raised(format('select propose_correction(%L, %L, null, %L)', 'repair_rows', profile_id('ask'), 'x')), 'already_proposed', 'it stands in the way');
+select is(discard_correction('00000000-0000-4000-8000-000000000001') ->> 'success', 'true', 'it can be discarded');
+select act_as_owner();
+select ok(not private.is_restoring_rows(), 'no row can be changed afterwards');
+select is_empty('select from private.corrections', 'and is gone');
+select audited('correction.taken_out', 'on the record');
+select in_order('a proposal that nobody made');
+rollback to savepoint undamaged;
+
+-- A package that nobody paid for: the comparison pays nothing on it, and a rebuild takes back what was paid.
+update private.profiles set cash_in_amount = 1000, package_value = 1000 where user_id = user_id('vili');
+select is(broken(), 'I02 I09 I11 I13 I29 I34', 'a raised package is seen');
+select is(private.reconcile(), 0, 'the comparison pays nothing on it');
+select act_as('olga');
+select cmp_ok((rebuild_counters('x') ->> 'count')::integer, '>', 0, 'a rebuild derives it again');
+select act_as_owner();
+select in_order('a raised package');
+rollback to savepoint undamaged;
+update private.profiles set cash_in_amount = 1000, package_value = 1000 where user_id = user_id('vili');
+select private.next_decision_no();
+select private.post_bonuses(position_no('vili'), private.clock());
+select matches(broken(), '^I02 I09 I13( I33)? I34$', 'a raised package with its bonuses is seen');
+select act_as('olga');
+select cmp_ok((rebuild_counters('x') ->> 'count')::integer, '>', 0, 'a rebuild derives it again, and compares');
+select act_as_owner();
+select is(broken(), null, 'the ledger is in order');
+select is((select coalesce(sum(b.amount), 0)::numeric from public.bonuses as b where b.subject_no = position_no('vili')), 0::numeric, 'and nobody earned from it');
 rollback to savepoint undamaged;
 
 -- =====================================================================================================================

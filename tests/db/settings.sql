@@ -322,5 +322,25 @@ select is(get_platform() -> 'packages' -> 1, '{"value": "100.00", "label": "Basi
 select is(get_platform() -> 'explorer_url', 'null'::jsonb, 'no block explorer is set at first');
 select is(get_platform() -> 'rates', '{"referral": "5", "override": "1", "reentry": "10"}', 'and the rates');
 select is(get_platform() -> 'limits', '{"min_withdrawal": "100.00", "min_deposit": "1.00", "max_amount": "10000000.00", "receipt_max_bytes": 5242880}', 'and the limits');
+-- =====================================================================================================================
+-- The right value brings back all of a setting
+-- =====================================================================================================================
+select act_as_owner();
+create temporary table limits as select s.* from private.settings as s where s.key in ('deposit.address', 'deposit.tolerance');
+grant select on limits to public;
+set local session_replication_role = replica;
+update private.settings set needs_proof = false, maximum = 5 where key = 'deposit.address';
+delete from private.settings where key = 'deposit.tolerance';
+set local session_replication_role = origin;
+select is((select array_agg(key order by key) from private.setting_discrepancies), array['deposit.address', 'deposit.tolerance'], 'other limits are seen, and a setting that is gone');
+select act_as('olga');
+select change_setting(l.key, l.value) from limits as l;
+select act_as_owner();
+select ok(not private.is_restoring_rows(), 'no row can be changed afterwards');
+select is_empty('select * from private.setting_discrepancies', 'the value that was there sets both right');
+select results_eq(
+    $$ select to_jsonb(s) - array['revision', 'updated_at', 'updated_by'] from private.settings as s where s.key in (select l.key from limits as l) order by s.key $$,
+    $$ select to_jsonb(l) - array['revision', 'updated_at', 'updated_by'] from limits as l order by l.key $$, 'with all that nobody types'
+);
 select * from finish();
 rollback;

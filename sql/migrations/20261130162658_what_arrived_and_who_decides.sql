@@ -2726,7 +2726,7 @@ begin
             union all
             select r.decision_no::text, r.decision_no from private.numbered_repairs as r
         ) as g
-        where g.decision_no > private.last_decision_no()
+        where g.decision_no > coalesce(private.last_decision_no(), -1)
         order by g.decision_no desc limit 1
     ) as n;
 end
@@ -2743,8 +2743,8 @@ CREATE OR REPLACE FUNCTION private.last_state (
 begin
     return (
         select l.payload -> 'state' from private.audit_log as l
-        where l.object_id = p_object_id and l.payload operator(pg_catalog.?) 'state'
-        order by (l.payload #>> '{state,revision}')::bigint desc, l.id desc limit 1
+        where l.object_id = p_object_id and l.payload operator(pg_catalog.?) 'state' and private.state_revision(l.payload) is not null
+        order by private.state_revision(l.payload) desc, l.id desc limit 1
     );
 end
 $function$;
@@ -2907,7 +2907,8 @@ CREATE OR REPLACE FUNCTION private.member_state (
   AS $function$
     select pg_catalog.jsonb_build_object(
         'wallet', (p_member).trc20_wallet_address, 'email', private.digest_text((p_member).id || ' ' || (p_member).email),
-        'status', (p_member).account_status, 'hold_until', private.utc_text((p_member).hold_until), 'closed_at', private.utc_text((p_member).closed_at)
+        'status', (p_member).account_status, 'hold_until', private.utc_text((p_member).hold_until), 'closed_at', private.utc_text((p_member).closed_at),
+        'sponsor', private.digest_text((p_member).id || ' ' || (p_member).referrer_id), 'joined_at', private.utc_text((p_member).created_at)
     )
 $function$;
 
@@ -2939,8 +2940,9 @@ begin
         from private.audit_log as l
         where
             l.object_id is not null and l.payload operator(pg_catalog.?) 'state' and l.object_type = 'profile'
+            and private.state_revision(l.payload) is not null
             and (v_ids is null or l.object_id = any(v_ids))
-        order by l.object_id, (l.payload #>> '{state,revision}')::bigint desc, l.id desc
+        order by l.object_id, private.state_revision(l.payload) desc, l.id desc
     ),
 
     due as materialized (
@@ -2963,12 +2965,23 @@ begin
         'I51', d.id::text, d.user_id,
         private.state_differences(
             r.id,
-            r.state || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('sign_in_email', d.wrong_emails -> 0)),
-            d.state || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('sign_in_email', d.wrong_emails -> 1))
+            r.state - array['sponsor', 'joined_at'] || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('sign_in_email', d.wrong_emails -> 0)),
+            d.state - array['sponsor', 'joined_at'] || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('sign_in_email', d.wrong_emails -> 1))
         )
     from due as d
     left join recorded as r on d.id = r.object_id
-    where r.state is distinct from d.state or d.wrong_emails is not null
+    where r.state - array['sponsor', 'joined_at'] is distinct from d.state - array['sponsor', 'joined_at'] or d.wrong_emails is not null
+    union all
+    -- I54 A member's sponsor and date of joining are what the entries say: they decide who earns.
+    select
+        'I54', d.id::text, d.user_id,
+        private.state_differences(
+            r.id, pg_catalog.jsonb_build_object('sponsor', r.state -> 'sponsor', 'joined_at', r.state -> 'joined_at'),
+            pg_catalog.jsonb_build_object('sponsor', d.state -> 'sponsor', 'joined_at', d.state -> 'joined_at')
+        )
+    from due as d
+    inner join recorded as r on d.id = r.object_id
+    where (r.state -> 'sponsor', r.state -> 'joined_at') is distinct from (d.state -> 'sponsor', d.state -> 'joined_at')
     union all
     -- Nobody leaves without a trace: a closed account stays. What is asked of somebody is asked of those who are there.
     select 'I51', r.object_id::text, r.object_id, private.state_differences(r.id, r.state, null)
@@ -3662,11 +3675,14 @@ begin
                 r as bonus,
                 row_number() over (
                     partition by r.bonus_type, r.subject_no, r.pair_number
-                    order by j.decision_no nulls last, r.created_at, r.id
+                    order by j.is_timely desc nulls last, j.decision_no nulls last, r.created_at, r.id
                 ) as place
             from public.bonuses as r
             cross join lateral (
-                select min(t.decision_no) as decision_no from public.transactions as t
+                select
+                    min(t.decision_no) as decision_no,
+                    bool_or(exists (select from private.numbered_decisions as n where n.decision_no = t.decision_no and n.at = r.created_at)) as is_timely
+                from public.transactions as t
                 where t.reference_id = r.id and t.transaction_type = 'bonus'
             ) as j
             where (r.bonus_type, r.subject_no, coalesce(r.pair_number, 0)) in (
@@ -4057,6 +4073,30 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.require_fresh_admin_proof (
+  p_for text
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+begin
+    if exists (
+        select 1 from private.alarms as a
+        where a.kind = 'ledger_violation' and a.object = 'I49 ' || auth.uid() and a.ended_at is null and a.acknowledged_at is null
+    ) then
+        perform private.raise_error(409, 'ledger_alarm', 'You can change this only once your account is again what the audit log says. Another super admin sets it right.');
+    end if;
+    if not private.is_live_admin_session(auth.jwt()) or not exists (
+        select 1 from private.admin_session_activity as a
+        where a.session_token = private.uuid_claim(auth.jwt(), 'sid') and private.is_recent(a.started_at, interval '10 minutes')
+    ) then
+        perform private.raise_error(403, 'reauthentication_needed', pg_catalog.format('Sign in again to %s: your last sign-in is more than ten minutes old.', p_for));
+    end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.require_near_claim (
   p_deposit  public.deposits,
   p_received numeric
@@ -4425,6 +4465,33 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.restore_limits (
+  p_key   text,
+  p_value jsonb
+)
+  RETURNS void
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+    insert into private.settings as s (key, value, kind, minimum, maximum, is_public, needs_proof, description, revision)
+    select
+        p_key, coalesce(p_value, 'null'), l.limits ->> 0, (l.limits ->> 1)::bigint, (l.limits ->> 2)::bigint, (l.limits ->> 3)::boolean,
+        (l.limits ->> 4)::boolean, l.limits ->> 5, l.revision
+    from (
+        select a.payload #> '{state,limits}' as limits, private.state_revision(a.payload) as revision
+        from private.audit_log as a
+        where a.action collate "C" = 'setting.changed' and a.payload ->> 'key' = p_key and private.state_revision(a.payload) is not null
+        order by private.state_revision(a.payload) desc, a.id desc limit 1
+    ) as l
+    on conflict (key) do update set
+        kind = excluded.kind, minimum = excluded.minimum, maximum = excluded.maximum, is_public = excluded.is_public,
+        needs_proof = excluded.needs_proof, description = excluded.description
+    where (s.kind, s.minimum, s.maximum, s.is_public, s.needs_proof, s.description)
+        is distinct from (excluded.kind, excluded.minimum, excluded.maximum, excluded.is_public, excluded.needs_proof, excluded.description);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.restore_parts (
   p_ids uuid[]
 )
@@ -4437,7 +4504,9 @@ declare
     v_done jsonb := '[]'::jsonb;
 begin
     for v_row in
-        select d.id, private.receipt_name(d.receipt_url) as name, q.request #>> '{receipt,etag}' as etag
+        select
+            d.id, private.receipt_name(d.receipt_url) as name, q.request #>> '{receipt,etag}' as etag,
+            f.name as old_name, f.etag as old_etag
         from public.deposits as d
         cross join lateral (select r.* from private.recorded_requests as r where r.id = d.id) as q
         left join private.deposit_receipts as f on d.id = f.deposit_id
@@ -4445,8 +4514,18 @@ begin
             and (f.name, f.etag) is distinct from (private.receipt_name(d.receipt_url), q.request #>> '{receipt,etag}')
     loop
         delete from private.deposit_receipts as f where f.deposit_id = v_row.id;
-        insert into private.deposit_receipts (deposit_id, name, etag) values (v_row.id, v_row.name, v_row.etag);
+        v_done := v_done || private.row_change_json(row(
+            'private.deposit_receipts', pg_catalog.jsonb_build_object('id', v_row.id),
+            pg_catalog.jsonb_build_object('name', v_row.old_name, 'etag', v_row.old_etag),
+            pg_catalog.jsonb_build_object('name', v_row.name, 'etag', v_row.etag)
+        )::private.row_change);
     end loop;
+    insert into private.deposit_receipts (deposit_id, name, etag)
+    select d.id, private.receipt_name(d.receipt_url), q.request #>> '{receipt,etag}'
+    from public.deposits as d
+    cross join lateral (select r.* from private.recorded_requests as r where r.id = d.id) as q
+    where d.id = any(p_ids) and q.request operator(pg_catalog.?) 'receipt'
+    on conflict (deposit_id) do nothing;
     for v_row in
         select i.id, k.keys as old, n.keys as new, n.texts
         from pg_catalog.unnest(p_ids) as i (id)
@@ -4484,6 +4563,21 @@ begin
     select w.id, pg_catalog.lower(w.wallet_address) from public.withdrawals as w where w.id = any(p_ids)
     on conflict do nothing;
     return v_done;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.restore_proposal (
+  p_correction_id uuid
+)
+  RETURNS boolean
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+    perform pg_catalog.set_config('app.repair', 'rows', true);
+    perform private.write_rows(private.correction_changes(array[p_correction_id]));
+    perform pg_catalog.set_config('app.repair', '', true);
+    return exists (select from private.corrections as c where c.id = p_correction_id);
 end
 $function$;
 
@@ -4532,14 +4626,24 @@ CREATE OR REPLACE FUNCTION private.restore_requests (
   SET search_path TO ''
   AS $function$
 declare
-    v_ids uuid[] := private.requests_to_restore(p_user_id);
-    v_done jsonb;
+    v_users uuid[] := array[p_user_id];
+    v_ids uuid[];
+    v_more uuid[];
+    v_done jsonb := '[]'::jsonb;
 begin
-    -- Each after what explains it.
-    v_done := private.write_rows(private.correction_changes(v_ids));
-    v_done := v_done || private.write_rows(private.request_changes(v_ids));
-    v_done := v_done || private.write_rows(private.rest_changes(v_ids));
-    return v_done || private.restore_parts(v_ids);
+    -- Who was given another's request may have lost the own.
+    loop
+        v_ids := array(select distinct i.id from pg_catalog.unnest(v_users) as u (id), pg_catalog.unnest(private.requests_to_restore(u.id)) as i (id));
+        -- Each after what explains it.
+        v_done := v_done || private.write_rows(private.correction_changes(v_ids));
+        v_done := v_done || private.write_rows(private.request_changes(v_ids));
+        v_done := v_done || private.write_rows(private.rest_changes(v_ids));
+        v_done := v_done || private.restore_parts(v_ids);
+        v_more := array(select u.id from pg_catalog.unnest(private.users_in(v_done)) as u (id) where u.id <> all(v_users));
+        exit when v_more = '{}';
+        v_users := v_users || v_more;
+    end loop;
+    return v_done;
 end
 $function$;
 
@@ -4569,7 +4673,7 @@ begin
     for v_user in
         select p_user_id
         union
-        select (d.value #>> '{new,user_id}')::uuid from pg_catalog.jsonb_array_elements(v_done) as d (value) where d.value #>> '{new,user_id}' is not null
+        select u.id from pg_catalog.unnest(private.users_in(v_done)) as u (id)
         union
         select q.user_id
         from public.transactions as t inner join private.due_request_rows as q on t.reference_id = q.reference_id
@@ -4580,14 +4684,7 @@ begin
     end loop;
     v_done := v_done || private.remove_double_bonuses(p_user_id);
     v_done := v_done || private.restore_bonus_rows(p_user_id);
-    v_users := array(
-        select p_user_id
-        union
-        select v.id::uuid
-        from pg_catalog.jsonb_array_elements(v_done) as d (value)
-        cross join lateral (values (d.value #>> '{old,user_id}'), (d.value #>> '{new,user_id}')) as v (id)
-        where v.id is not null
-    );
+    v_users := array(select p_user_id union select u.id from pg_catalog.unnest(private.users_in(v_done)) as u (id));
     -- Balances and days of earnings are derived from the journal.
     perform private.rebuild_balances(v_users);
     perform private.rebuild_earning_days(array(select o.no from private.positions as o where o.user_id = any(v_users)));
@@ -4661,7 +4758,7 @@ CREATE OR REPLACE FUNCTION private.row_rules()
   AS $function$
     select array[
         'I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I10', 'I11', 'I12', 'I14', 'I15', 'I16', 'I17', 'I23', 'I33', 'I35', 'I36', 'I40', 'I41',
-        'I42', 'I43', 'I44', 'I45', 'I46', 'I47', 'I48', 'I50'
+        'I42', 'I43', 'I44', 'I45', 'I46', 'I47', 'I48', 'I50', 'I54'
     ]
 $function$;
 
@@ -4681,8 +4778,8 @@ begin
     exception
         when sqlstate 'HL001' then
             return v_done;
-        -- As where the administrator who decided is gone.
-        when integrity_constraint_violation then
+        -- As where the administrator who decided is gone, or an entry is nobody's of the product.
+        when integrity_constraint_violation or data_exception then
             perform private.raise_error(
                 409, 'not_correctable', pg_catalog.format('Something else stands in the way of what the audit log says: %s. Mend that first.', sqlerrm)
             );
@@ -4752,6 +4849,7 @@ CREATE OR REPLACE FUNCTION private.rule_texts()
     ('I50', 'A decision has a number that is yet to be given, so a later one would get it too.', 'Whoever runs the database sets private.last_decision to the highest number that was given, by the statement of the runbook, before anything is decided.'),
     ('I51', 'A member''s wallet, email, status or hold is not what the audit log says, the email is not the one to sign in with, or the member is gone.', 'Find out who changed it and ask the member. Then a super admin restores here what the audit log says, or enters what is right. A member who is gone comes back only with a restored moment.'),
     ('I52', 'A setting is not what the audit log says.', 'Find out who changed it. Then a super admin enters the right value in the panel, under Readiness.'),
+    ('I54', 'A member''s sponsor or date of joining is not what the audit log says.', 'The product changes neither, and nothing derives it again: find out who did, and restore the moment before.'),
     ('I53', 'The balance beside a journal row does not follow from the rows before it.', 'Mend the rows first where another rule names some. Then rebuild the counters.')
 $function$;
 
@@ -4778,7 +4876,7 @@ CREATE OR REPLACE FUNCTION private.setting_state (
     select pg_catalog.jsonb_build_object(
         'revision', (p_setting).revision, 'value', private.digest_text((p_setting).value::text),
         'limits', pg_catalog.jsonb_build_array(
-            (p_setting).kind, (p_setting).minimum, (p_setting).maximum, (p_setting).is_public, (p_setting).needs_proof
+            (p_setting).kind, (p_setting).minimum, (p_setting).maximum, (p_setting).is_public, (p_setting).needs_proof, (p_setting).description
         )
     )
 $function$;
@@ -4791,9 +4889,33 @@ CREATE OR REPLACE FUNCTION private.settings_count_revision()
   AS $function$
 begin
     new.revision := 1 + greatest(old.revision, (
-        select max((l.payload #>> '{state,revision}')::bigint) from private.audit_log as l
+        select max(private.state_revision(l.payload)) from private.audit_log as l
         where l.action = 'setting.changed' and l.payload ->> 'key' = old.key
     ));
+    return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.settings_validate()
+  RETURNS TRIGGER
+  LANGUAGE plpgsql
+  SET search_path TO ''
+  AS $function$
+begin
+    -- Before a value is checked.
+    if private.is_restoring_rows() then
+        return new;
+    end if;
+    if (new.key, new.kind, new.minimum, new.maximum, new.needs_proof) is distinct from (old.key, old.kind, old.minimum, old.maximum, old.needs_proof) then
+        perform private.raise_error(403, 'forbidden', 'Only the value of a setting can change.');
+    end if;
+    if new.key = 'demo' and new.value = 'true' and old.value = 'false' then
+        perform private.raise_error(409, 'demo_is_over', 'Demo mode cannot be switched back on.');
+    end if;
+    if new.key = 'demo.seeded' and new.value = 'false' and old.value = 'true' then
+        perform private.raise_error(409, 'demo_is_over', 'Sample data was loaded here; that cannot be undone.');
+    end if;
+    perform private.check_setting(new.key, new.value);
     return new;
 end
 $function$;
@@ -4830,6 +4952,12 @@ begin
         where (o.package_cents, o.paid_cents) is distinct from (
             (p.package_value * 100)::integer, case when p.cash_in_amount >= p.package_value then (p.package_value * 100)::integer else 0 end
         )
+            -- Nor is one that nobody paid for.
+            or p.package_value <> private.due_package(p.user_id)
+            or p.cash_in_amount <> (
+                select coalesce(sum(d.amount), 0) from public.deposits as d
+                where d.user_id = p.user_id and d.status = 'approved' and d.voided_at is null
+            )
     );
     v_disordered := array(
         select o.no
@@ -4942,6 +5070,19 @@ begin
         ) || pg_catalog.jsonb_build_object('revision', p_revision)
     );
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.state_revision (
+  p_payload jsonb
+)
+  RETURNS bigint
+  LANGUAGE sql
+  IMMUTABLE
+  PARALLEL SAFE
+  AS $function$
+    select case
+        when p_payload #>> '{state,revision}' ~ '\A[0-9]{1,18}\Z' then (p_payload #>> '{state,revision}')::bigint
+    end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.take_out_parts (
@@ -5169,6 +5310,24 @@ begin
         where v.rule = any(private.row_rules())
     );
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.users_in (
+  p_changes jsonb
+)
+  RETURNS uuid[]
+  LANGUAGE sql
+  IMMUTABLE
+  SET search_path TO ''
+  AS $function$
+    select array(
+        select v.id::uuid
+        from pg_catalog.jsonb_array_elements(p_changes) as d (value)
+        cross join lateral (values (d.value #>> '{old,user_id}'), (d.value #>> '{new,user_id}')) as v (id)
+        where v.id is not null
+        group by v.id
+        order by v.id
+    )
 $function$;
 
 CREATE OR REPLACE FUNCTION private.users_sync_email()
@@ -5574,7 +5733,11 @@ declare
     v_place tid;
     v_done jsonb := '[]'::jsonb;
 begin
-    foreach v_change in array p_changes loop
+    -- What is taken out first: it may stand in the place of what is right.
+    for v_change in
+        select c.table_name, c.key, c.old, c.new from pg_catalog.unnest(p_changes) with ordinality as c (table_name, key, old, new, place)
+        order by c.new is null desc, c.place
+    loop
         continue when (v_change).old is not distinct from (v_change).new;
         v_table := (v_change).table_name;
         select pg_catalog.string_agg(pg_catalog.quote_ident(f.key), ', ') into v_columns
@@ -5621,6 +5784,8 @@ begin
             select a.rule, a.object, a.user_id from private.audit_discrepancies() as a
             union all
             select s.rule, s.object, s.user_id from private.standing_violations() as s
+            union all
+            select m.rule, m.object, m.user_id from private.member_state_violations(null) as m
         ) as v
         where v.rule = any(private.row_rules())
     );
@@ -5788,6 +5953,9 @@ begin
     if p_key in ('demo', 'demo.seeded', 'mail.ready', 'mail.server', 'site.url') then
         perform private.raise_error(403, 'forbidden', 'This changes through readiness only.');
     end if;
+    perform pg_catalog.set_config('app.repair', 'rows', true);
+    perform private.restore_limits(p_key, p_value);
+    perform pg_catalog.set_config('app.repair', '', true);
     perform private.check_setting(p_key, p_value);
     if (select s.needs_proof from private.settings as s where s.key = p_key) then
         perform private.require_fresh_admin_proof('change ' || p_key);
@@ -5999,6 +6167,30 @@ end
 $function$;
 
 REVOKE ALL ON FUNCTION "public"."decide_withdrawal"(uuid, text, text, text, boolean, text) FROM PUBLIC, "anon", "authenticated", "service_role";
+
+CREATE OR REPLACE FUNCTION public.discard_correction (
+  p_correction_id uuid
+)
+  RETURNS jsonb
+  LANGUAGE plpgsql
+  SECURITY DEFINER
+  SET search_path TO ''
+  AS $function$
+declare
+    v_admin private.admin_users := private.require_admin(array['super_admin', 'finance_admin']::public.admin_role[]);
+    v_correction private.corrections := private.lock_waiting_correction(p_correction_id);
+begin
+    perform private.require_not_own_account(v_admin, v_correction.user_id);
+    if not private.restore_proposal(p_correction_id) then
+        perform private.audit('admin:' || v_admin.id, 'correction.taken_out', 'correction', p_correction_id, private.correction_facts(v_correction));
+        return '{"success": true}'::jsonb || private.audit_entries();
+    end if;
+    update private.corrections as c set discarded_by = v_admin.id, discarded_at = private.clock()
+    where c.id = p_correction_id
+    returning * into v_correction;
+    return private.audit_correction('correction.discarded', v_admin.id, v_correction, v_correction.discarded_at);
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.get_admin_overview()
   RETURNS jsonb
@@ -6443,7 +6635,9 @@ CREATE OR REPLACE FUNCTION public.rebuild_counters (
 declare
     v_admin private.admin_users := private.require_admin(array['super_admin']::public.admin_role[]);
     v_reason text := private.validate_reason(p_reason);
+    v_before jsonb;
     v_found jsonb;
+    v_changes private.sum_change[];
     v_response jsonb;
 begin
     if nullif(pg_catalog.btrim(p_reason), '') is null then
@@ -6454,9 +6648,18 @@ begin
     if v_found is not null then
         perform private.raise_rows_wrong(v_found || coalesce(private.unlike_rows(), '[]'));
     end if;
+    v_before := coalesce(private.unlike_rows(), '[]');
     perform pg_catalog.set_config('app.repair', 'on', true);
-    v_response := private.changes_json(private.rebuild_sums());
+    v_changes := private.rebuild_sums();
     v_found := private.unlike_rows();
+    -- Bonuses that fitted a package which nobody paid for follow it back.
+    if v_found @? '$[*] ? (@.rule == "I11")' and not v_before @? '$[*] ? (@.rule == "I11")' then
+        perform private.reconcile();
+        perform pg_catalog.set_config('app.repair', 'on', true);
+        v_changes := v_changes || private.rebuild_sums();
+        v_found := private.unlike_rows();
+    end if;
+    v_response := private.changes_json(v_changes);
     if v_found is not null then
         perform private.raise_rows_wrong(v_found);
     end if;
@@ -6541,6 +6744,14 @@ begin
             409, 'email_unknown', 'Neither the profile nor the account to sign in with has the email that the audit log says. Ask the member which one it was and change the account''s email to it first.'
         );
     end if;
+    if exists (
+        select from auth.users as u
+        where u.id = v_member.user_id and v_state ->> 'closed_at' is null and pg_catalog.lower(u.email) is distinct from v_email
+    ) then
+        perform private.raise_error(
+            409, 'email_unknown', 'The account to sign in with has another email than the audit log says. Ask the member which one is right and change the account''s email to it first.'
+        );
+    end if;
     update private.profiles as p set
         trc20_wallet_address = v_state ->> 'wallet',
         email = v_email,
@@ -6549,11 +6760,12 @@ begin
         hold_reason = case when v_state ->> 'hold_until' is not null then coalesce(p.hold_reason, 'wallet') end,
         closed_at = (v_state ->> 'closed_at')::timestamptz,
         -- The count itself may differ, too.
-        revision = p.revision + 1
+        revision = greatest(p.revision, (v_state ->> 'revision')::bigint) + 1
     where p.id = p_profile_id;
     perform private.audit(
         'admin:' || v_admin.id, 'member.restored', 'profile', p_profile_id,
-        pg_catalog.jsonb_build_object('reason', v_reason) || private.member_entry(p_profile_id)
+        pg_catalog.jsonb_build_object('reason', v_reason)
+        || private.member_entry(p_profile_id, array['wallet', 'email', 'status', 'hold_until', 'closed_at'])
     );
     return '{"success": true}'::jsonb || private.audit_entries();
 end
@@ -6758,32 +6970,6 @@ ALTER TABLE "public"."deposits"
 ALTER TABLE "public"."deposits"
   ADD CONSTRAINT "what_arrived_is_near_the_claim"
     CHECK ((((received_amount)::numeric > (0)::numeric) AND (abs(((received_amount)::numeric - (amount)::numeric)) <= LEAST((10)::numeric, ((amount)::numeric / (10)::numeric)))));
-
-CREATE VIEW "private"."administrator_discrepancies" AS  SELECT i.id,
-    private.state_differences(e.id, (e.state || (
-        CASE
-            WHEN e.is_allowed THEN '{}'::text
-            ELSE '{"actor": "no super admin"}'::text
-        END)::jsonb),
-        CASE
-            WHEN (a.id IS NOT NULL) THEN (private.administrator_state(a.*) || jsonb_build_object('revision', a.revision))
-            ELSE NULL::jsonb
-        END) AS details
-   FROM ((( SELECT b.id
-           FROM private.admin_users b
-        UNION
-         SELECT l.object_id
-           FROM private.audit_log l
-          WHERE ((l.action COLLATE "C") = 'admin.created'::text)) i
-     LEFT JOIN private.admin_users a ON ((i.id = a.id)))
-     LEFT JOIN LATERAL ( SELECT l.id,
-            (l.payload -> 'state'::text) AS state,
-            ((NOT starts_with(l.actor, 'admin:'::text)) OR ((l.payload ->> 'actor_role'::text) = 'super_admin'::text) OR (l.actor = ('admin:'::text || i.id))) AS is_allowed
-           FROM private.audit_log l
-          WHERE ((l.object_id = i.id) AND (l.payload ? 'state'::text))
-          ORDER BY ((l.payload #>> '{state,revision}'::text[]))::bigint DESC, l.id DESC
-         LIMIT 1) e ON (true))
-  WHERE ((a.id IS NULL) OR (e.is_allowed IS DISTINCT FROM true) OR (e.state IS DISTINCT FROM (private.administrator_state(a.*) || jsonb_build_object('revision', a.revision))));
 
 CREATE VIEW "private"."confirmed_voids" AS  SELECT c.target_id,
     c.confirmed_at
@@ -7019,6 +7205,51 @@ CREATE VIEW "private"."earlier_entries" AS  SELECT LEAST(s.earlier_id, f.id) AS 
            FROM private.audit_log l
           WHERE ((l.action COLLATE "C") = 'schema.recorded'::text)) f);
 
+CREATE VIEW "private"."known_administrators" AS  WITH RECURSIVE made AS (
+         SELECT DISTINCT ON (l.object_id) l.object_id AS id,
+            l.actor
+           FROM private.audit_log l
+          WHERE (((l.action COLLATE "C") = ANY (ARRAY['admin.created'::text, 'admin.recorded'::text, 'admin.recovered'::text])) AND ((l.payload -> 'state'::text) ? 'role'::text) AND (l.object_id IS NOT NULL))
+          ORDER BY l.object_id, l.id
+        ), known AS (
+         SELECT m.id
+           FROM made m
+          WHERE (NOT starts_with(m.actor, 'admin:'::text))
+        UNION
+         SELECT m.id
+           FROM (known k_1
+             JOIN made m ON ((m.actor = ('admin:'::text || k_1.id))))
+        )
+ SELECT k.id
+   FROM known k;
+
+CREATE VIEW "private"."administrator_discrepancies" AS  SELECT i.id,
+    private.state_differences(e.id, (e.state || (
+        CASE
+            WHEN e.is_allowed THEN '{}'::text
+            ELSE '{"actor": "no super admin"}'::text
+        END)::jsonb),
+        CASE
+            WHEN (a.id IS NOT NULL) THEN (private.administrator_state(a.*) || jsonb_build_object('revision', a.revision))
+            ELSE NULL::jsonb
+        END) AS details
+   FROM ((( SELECT b.id
+           FROM private.admin_users b
+        UNION
+         SELECT l.object_id
+           FROM private.audit_log l
+          WHERE (((l.action COLLATE "C") = 'admin.created'::text) AND (l.object_id IS NOT NULL))) i
+     LEFT JOIN private.admin_users a ON ((i.id = a.id)))
+     LEFT JOIN LATERAL ( SELECT l.id,
+            (l.payload -> 'state'::text) AS state,
+            ((NOT starts_with(l.actor, 'admin:'::text)) OR ((((l.payload ->> 'actor_role'::text) = 'super_admin'::text) OR (l.actor = ('admin:'::text || i.id))) AND (l.actor IN ( SELECT ('admin:'::text || k.id)
+                   FROM private.known_administrators k)))) AS is_allowed
+           FROM private.audit_log l
+          WHERE ((l.object_id = i.id) AND (l.payload ? 'state'::text) AND (private.state_revision(l.payload) IS NOT NULL))
+          ORDER BY (private.state_revision(l.payload)) DESC, l.id DESC
+         LIMIT 1) e ON (true))
+  WHERE ((a.id IS NULL) OR (e.is_allowed IS DISTINCT FROM true) OR (e.state IS DISTINCT FROM (private.administrator_state(a.*) || jsonb_build_object('revision', a.revision))));
+
 CREATE VIEW "private"."member_discrepancies" AS  SELECT m.user_id,
     jsonb_build_object('cash_in_amount', private.money((m.cash_in_amount)::numeric), 'package_value', private.money((m.package_value)::numeric)) AS old,
     jsonb_build_object('cash_in_amount', private.money(m.due_cash_in), 'package_value', private.money(m.due_package)) AS new
@@ -7181,8 +7412,8 @@ CREATE VIEW "private"."setting_discrepancies" AS  SELECT COALESCE(s.key, e.key) 
             l.id,
             (l.payload -> 'state'::text) AS state
            FROM private.audit_log l
-          WHERE ((l.action = 'setting.changed'::text) AND (l.payload ? 'state'::text))
-          ORDER BY (l.payload ->> 'key'::text), ((l.payload #>> '{state,revision}'::text[]))::bigint DESC, l.id DESC) e ON ((s.key = e.key)))
+          WHERE ((l.action = 'setting.changed'::text) AND (l.payload ? 'state'::text) AND (private.state_revision(l.payload) IS NOT NULL))
+          ORDER BY (l.payload ->> 'key'::text), (private.state_revision(l.payload)) DESC, l.id DESC) e ON ((s.key = e.key)))
   WHERE ((s.key IS NULL) OR (e.state IS DISTINCT FROM private.setting_state(s.*)));
 
 CREATE VIEW "private"."sound_entries" AS  SELECT l.object_id,
@@ -7380,7 +7611,7 @@ COMMENT ON FUNCTION "private"."member_entry"(uuid, text[]) IS 'For the payload o
 
 COMMENT ON FUNCTION "private"."member_state"(private.profiles) IS 'What the audit log must say of a member.';
 
-COMMENT ON FUNCTION "private"."member_state_violations"(private.ledger_part) IS 'Rules about what these members (null: all) are and sent, compared with the audit log. I51, and I20 of deposits that wait.';
+COMMENT ON FUNCTION "private"."member_state_violations"(private.ledger_part) IS 'Rules about what these members (null: all) are and sent, compared with the audit log. I51, I54, and I20 of deposits that wait.';
 
 COMMENT ON FUNCTION "private"."misplaced_bonuses"() IS 'Stored bonuses of another member, or from another, than the tree says, as they are due; without the ids of the rows. Empty when all match.';
 
@@ -7432,6 +7663,8 @@ COMMENT ON FUNCTION "private"."request_json"(jsonb) IS 'A deposit or withdrawal 
 
 COMMENT ON FUNCTION "private"."requests_to_restore"(uuid) IS 'A member''s requests and corrections, and those that an alarm misses.';
 
+COMMENT ON FUNCTION "private"."require_fresh_admin_proof"(text) IS 'Raises unless the administrator''s session of this request began less than ten minutes ago; p_for ends "Sign in again to"; also while a check finds the account changed past the product. Errors: ledger_alarm, reauthentication_needed.';
+
 COMMENT ON FUNCTION "private"."require_near_claim"(public.deposits, numeric) IS 'Raises when too much or too little of a deposit arrived to approve it, or when its rest was asked for and no sum is given. Errors: received_amount_required, amount_differs.';
 
 COMMENT ON FUNCTION "private"."require_no_alarm"(uuid, text) IS 'Before a decision about this member''s deposit, withdrawal or correction, under its locks: raises while an open, unacknowledged violation of the ledger names the member, the administrator who decides, a setting that governs it, or nobody, or this is a restored copy; before a repair only for the administrator or the copy. Errors: ledger_alarm.';
@@ -7454,11 +7687,15 @@ COMMENT ON FUNCTION "private"."rest_reference_facts"(public.deposits, private.de
 
 COMMENT ON FUNCTION "private"."restore_bonus_rows"(uuid) IS 'Makes the journal rows of a member''s bonuses what the bonuses say: rows of no decision are taken out, numbers and times are those of the decisions, and what is lacking then is booked. Bonuses with another owner or amount than tree and packages say are left. Returns the changes.';
 
-COMMENT ON FUNCTION "private"."restore_parts"(uuid[]) IS 'Makes receipts, keys of transfers and search texts of these requests what the requests say; returns the changed keys.';
+COMMENT ON FUNCTION "private"."restore_limits"(text, jsonb) IS 'Gives a setting the limits that its last entry of the audit log says; one that is gone is made again, with this value. Call with app.repair set to rows.';
+
+COMMENT ON FUNCTION "private"."restore_parts"(uuid[]) IS 'Makes receipts, keys of transfers and search texts of these requests what the requests say; returns the changed receipts and keys.';
+
+COMMENT ON FUNCTION "private"."restore_proposal"(uuid) IS 'Makes a pending correction what its entry of the audit log says; false where it was taken out, because no entry says that it was proposed.';
 
 COMMENT ON FUNCTION "private"."restore_request_rows"(uuid) IS 'Makes the journal rows of a member''s requests what the requests say, one for each; returns the changes.';
 
-COMMENT ON FUNCTION "private"."restore_requests"(uuid) IS 'Makes a member''s requests and corrections what their entries of the audit log say; returns the changes.';
+COMMENT ON FUNCTION "private"."restore_requests"(uuid) IS 'Makes the requests and corrections of a member, and of whom they were mixed up with, what their entries of the audit log say; returns the changes.';
 
 COMMENT ON FUNCTION "private"."restore_rows"(uuid) IS 'Makes the rows of a member what their sources say and returns what was and what is; changes nothing where rows would stay wrong. Call under the money lock. Errors: rows_wrong, try_again.';
 
@@ -7484,6 +7721,8 @@ COMMENT ON FUNCTION "private"."state_differences"(bigint, jsonb, jsonb) IS 'The 
 
 COMMENT ON FUNCTION "private"."state_entry"(uuid, bigint, jsonb, text[]) IS 'For the payload of an entry: the state of an object whose row was just changed in these parts (null: is new). Call under the lock of the row.';
 
+COMMENT ON FUNCTION "private"."state_revision"(jsonb) IS 'The revision that an entry says of a state; null where it says none.';
+
 COMMENT ON FUNCTION "private"."take_out_parts"(text, jsonb) IS 'Takes out what belongs to a request that is taken out.';
 
 COMMENT ON FUNCTION "private"."time_ordered_id"() IS 'A new id that begins with the milliseconds since 1970 and their 4,096th parts, UUID version 7: rows of one transaction have the order in which they were written.';
@@ -7494,6 +7733,8 @@ COMMENT ON FUNCTION "private"."transaction_history"(uuid, text, text, timestamp 
 COMMENT ON FUNCTION "private"."transactions_immutable"() IS 'Trigger: a journal row changes once, from pending to completed or failed; only a correction of rows makes it again what it was, and a repair its balance what the rows say. Errors: append_only.';
 
 COMMENT ON FUNCTION "private"."unlike_rows"() IS 'What is wrong in bonuses and the tree, compared with the packages that are stored; null when nothing is. What only follows from a wrong package is over when that was derived again.';
+
+COMMENT ON FUNCTION "private"."users_in"(jsonb) IS 'The members whose rows were or are these changed ones.';
 
 COMMENT ON FUNCTION "private"."utc_text"(timestamp with time zone) IS 'A time in UTC with its microseconds, the same in every session; null of null.';
 
@@ -7516,6 +7757,8 @@ COMMENT ON FUNCTION "public"."confirm_correction"(uuid) IS 'Finance and super ad
 COMMENT ON FUNCTION "public"."decide_deposit"(uuid, text, text, numeric) IS 'Finance and super administrators: approves or rejects a pending deposit, once; approval credits cash-in, package and bonuses. An approval may say how much arrived (USD), which changes nothing of that; ask_rest asks the member for what is missing. Errors: forbidden, invalid_action, invalid_amount, invalid_input, invalid_reason, not_found, own_account, received_amount_required, amount_differs, rest_asked, nothing_missing, reference_used, already_decided, ledger_alarm, try_again.';
 
 COMMENT ON FUNCTION "public"."decide_withdrawal"(uuid, text, text, text, boolean, text) IS 'Finance and super administrators: approves (it will be paid) or rejects a pending withdrawal, once; a payout reference may be added once later. p_shared_payout confirms that the reference is of a transfer that paid others too; p_payout_reason says why it was paid although the member is blocked or on hold, or the withdrawal is flagged, and stands in the audit log. Errors: forbidden, invalid_action, invalid_reason, not_found, own_account, already_decided, ledger_alarm, account_blocked, on_hold, insufficient_available_balance, invalid_reference, payout_recorded, voided, reference_used, payout_reference_used, payout_warned, try_again.';
+
+COMMENT ON FUNCTION "public"."discard_correction"(uuid) IS 'Finance and super administrators, also the proposer: discards a pending correction, as it was proposed; one that nobody proposed is taken out. Changes nothing else. Errors: forbidden, not_found, already_decided, ledger_alarm, own_account, try_again.';
 
 COMMENT ON FUNCTION "public"."get_deposit_options"() IS 'What the caller may deposit: before the first package one of the packages, then larger ones at their full price, or any other amount; while cash-in is missing, any up to that. Errors: profile_not_found.';
 
@@ -7552,6 +7795,8 @@ COMMENT ON VIEW "private"."due_audit_entries" IS 'The entries that requests, dec
 COMMENT ON VIEW "private"."due_request_rows" IS 'The journal row that each request has, and each correction that voids one.';
 
 COMMENT ON VIEW "private"."earlier_entries" IS 'The last entry of the audit log that may say less than a row has, and the one of the first record of the schema: up to it deposits have no kind.';
+
+COMMENT ON VIEW "private"."known_administrators" IS 'Administrators whom the server made, or a known administrator: those that an account made of which nothing says who made it are none.';
 
 COMMENT ON VIEW "private"."member_discrepancies" IS 'Members whose cash-in or package is not what deposits and corrections say.';
 
@@ -7947,11 +8192,23 @@ REVOKE ALL ON FUNCTION "private"."restore_bonus_rows"(uuid) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."restore_bonus_rows"(uuid) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."restore_limits"(text, jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."restore_limits"(text, jsonb) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."restore_limits"(text, jsonb) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."restore_parts"(uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."restore_parts"(uuid[]) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."restore_parts"(uuid[]) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."restore_proposal"(uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."restore_proposal"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."restore_proposal"(uuid) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."restore_request_rows"(uuid) FROM PUBLIC;
 
@@ -8025,6 +8282,12 @@ REVOKE ALL ON FUNCTION "private"."state_entry"(uuid, bigint, jsonb, text[]) FROM
 
 GRANT EXECUTE ON FUNCTION "private"."state_entry"(uuid, bigint, jsonb, text[]) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."state_revision"(jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."state_revision"(jsonb) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."state_revision"(jsonb) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."take_out_parts"(text, jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."take_out_parts"(text, jsonb) FROM "postgres";
@@ -8046,6 +8309,12 @@ REVOKE ALL ON FUNCTION "private"."unlike_rows"() FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."unlike_rows"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."unlike_rows"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."users_in"(jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."users_in"(jsonb) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."users_in"(jsonb) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."utc_text"(timestamp WITH time zone) FROM PUBLIC;
 

@@ -789,7 +789,6 @@ begin
     -- Bonuses that fitted a package which nobody paid for follow it back.
     if v_found @? '$[*] ? (@.rule == "I11")' and not v_before @? '$[*] ? (@.rule == "I11")' then
         perform private.reconcile();
-        perform pg_catalog.set_config('app.repair', 'on', true);
         v_changes := v_changes || private.rebuild_sums();
         v_found := private.unlike_rows();
     end if;

@@ -146,7 +146,10 @@ select corrected($$ delete from public.withdrawals where amount = 120; delete fr
 select corrected($$ insert into public.deposits (id, user_id, amount, reference_number, receipt_url, status, kind, reference_key, decided_at, decided_by, decision_no)
     values ('00000000-0000-4000-8000-000000000001', user_id('loke'), 1000, 'x', 'x', 'approved', 'first', 'x', now(), user_id('elin'), private.last_decision_no());
     insert into public.transactions (user_id, amount, transaction_type, status, reference_id, decision_no)
-    values (user_id('loke'), 1000, 'deposit', 'completed', '00000000-0000-4000-8000-000000000001', private.last_decision_no()) $$, 'I02 I09 I13 I20 I27 I31 I43 I45', 'loke', 'a deposit that nobody requested');
+    values (user_id('loke'), 1000, 'deposit', 'completed', '00000000-0000-4000-8000-000000000001', private.last_decision_no());
+    insert into private.deposit_receipts (deposit_id, name) values ('00000000-0000-4000-8000-000000000001', 'x');
+    insert into private.deposit_rests (deposit_id, no, received_amount, asked_by, asked_at, ended_at) values ('00000000-0000-4000-8000-000000000001', 1, 1, user_id('elin'), now(), now());
+    insert into private.transfer_keys (request_id, key, kind, is_payout) values ('00000000-0000-4000-8000-000000000001', 'y', 'text', false) $$, 'I02 I09 I13 I20 I27 I31 I43 I45', 'loke', 'a deposit that nobody requested');
 select corrected($$ insert into public.withdrawals (id, user_id, amount, wallet_address) values ('00000000-0000-4000-8000-000000000001', user_id('freya'), 100, wallets.of('freya')) $$, 'I04 I07 I27 I44', 'freya', 'a withdrawal that nobody requested');
 select corrected($$ update public.deposits as d set user_id = case d.user_id when user_id('ask') then user_id('embla') else user_id('ask') end where d.amount = 500 and d.user_id in (user_id('ask'), user_id('embla')) $$,
     'I03 I05 I20 I34 I43 I45', 'ask', 'deposits of two members that changed places');

@@ -333,10 +333,10 @@ update private.settings set needs_proof = false, maximum = 5 where key = 'deposi
 delete from private.settings where key = 'deposit.tolerance';
 set local session_replication_role = origin;
 select is((select array_agg(key order by key) from private.setting_discrepancies), array['deposit.address', 'deposit.tolerance'], 'other limits are seen, and a setting that is gone');
-savepoint gone;
+savepoint deleted;
 select private.restore_limits(l.key, l.value) from limits as l where l.key = 'deposit.tolerance';
 select is((select array_agg(key order by key) from private.setting_discrepancies), array['deposit.address'], 'the runbook''s statement brings it back');
-rollback to savepoint gone;
+rollback to savepoint deleted;
 select act_as('olga');
 select change_setting(l.key, l.value) from limits as l;
 select act_as_owner();

@@ -180,7 +180,7 @@ comment on function private.audit(text, text, text, uuid, jsonb, timestamptz) is
 -- A ledger check compares whoever decides, and everything that decides where money goes, with the audit log. A change
 -- says so, in an entry with the state that follows: what was said before, and of the row only what this change is about.
 -- A change that nobody spoke of is not said by the next entry, which is about something else.
--- What somebody wrote past the product may be no number, and then says nothing.
+-- An entry that somebody wrote past the product may have no number there, and then says nothing.
 create function private.state_revision(p_payload jsonb) returns bigint
 language sql immutable parallel safe as $$
     select case

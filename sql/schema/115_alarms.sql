@@ -294,7 +294,7 @@ begin
     end if;
     update private.alarms as a set
         acknowledged_at = pg_catalog.clock_timestamp(), acknowledged_by = v_admin.id, reason = v_reason,
-        -- What has happened is over when it is understood; a state lasts until it is mended.
+        -- An event is over when it is understood; a state lasts until it is mended.
         ended_at = case when a.kind in ('repair', 'restored') or (a.kind, a.object) = ('deposit_address', 'changed') then pg_catalog.clock_timestamp() end
     where a.id = p_id;
     perform private.audit(

@@ -83,7 +83,7 @@ begin
     inner join recorded as r on d.id = r.object_id
     where (r.state -> 'sponsor', r.state -> 'joined_at') is distinct from (d.state -> 'sponsor', d.state -> 'joined_at')
     union all
-    -- Nobody leaves without a trace: a closed account stays. What is asked of somebody is asked of those who are there.
+    -- A closed account stays, so every member with an entry is there. Only the check of all looks for those who are not.
     select 'I51', r.object_id::text, r.object_id, private.state_differences(r.id, r.state, null)
     from recorded as r
     where v_ids is null and not exists (select from private.profiles as p where p.id = r.object_id)

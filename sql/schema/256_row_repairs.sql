@@ -84,7 +84,7 @@ declare
     v_place tid;
     v_done jsonb := '[]'::jsonb;
 begin
-    -- What is taken out first: it may stand in the place of what is right.
+    -- Rows are taken out first: one may stand in the place of what is right.
     for v_change in
         select c.table_name, c.key, c.old, c.new from pg_catalog.unnest(p_changes) with ordinality as c (table_name, key, old, new, place)
         order by c.new is null desc, c.place
@@ -157,6 +157,9 @@ select
     min(e.at) filter (where s.step = 1) as requested_at,
     (array_agg(e.facts) filter (where s.step = 2))[1] as decision,
     min(split_part(e.action, '.', 2)) filter (where s.step = 2) as verb,
+    case min(split_part(e.action, '.', 2)) filter (where s.step = 2)
+        when 'approved' then 'approved' when 'rejected' then 'rejected' when 'cancelled' then 'rejected' else 'pending'
+    end as status,
     min(e.at) filter (where s.step = 2) as decided_at,
     min(substr(e.actor, 7)) filter (where s.step = 2) as decided_by,
     min(e.facts ->> 'payout_reference') filter (where s.step = 3) as payout_reference,
@@ -196,13 +199,12 @@ language sql stable set search_path = '' as $$
         select w.id from public.withdrawals as w where w.user_id = p_user_id
         union
         select c.id from private.corrections as c
-        -- Of the one that is being confirmed the last entry is yet to be written.
+        -- The last entry of the one that is being confirmed is yet to be written.
         where c.user_id = p_user_id and c.confirmed_in is distinct from pg_catalog.pg_current_xact_id_if_assigned()
         union
         -- Rows that are gone.
         select private.uuid_or_null(pg_catalog.split_part(a.object, ' ', 2)) from private.alarms as a
         where a.kind = 'ledger_violation' and a.ended_at is null and a.user_id = p_user_id
-            and pg_catalog.left(a.object, 3) in ('I43', 'I44', 'I45', 'I46', 'I47', 'I48')
     )
 $$;
 comment on function private.requests_to_restore(uuid) is 'A member''s requests and corrections, and those that an alarm misses.';
@@ -217,7 +219,7 @@ language sql stable set search_path = '' as $$
                     'id', i.id, 'proposed_at', q.requested_at, 'decision_no', q.decision -> 'decision_no',
                     'confirmed_at', case q.verb when 'confirmed' then q.decided_at end,
                     'confirmed_by', case q.verb when 'confirmed' then q.decided_by end,
-                    -- Of a row that is gone only that it was an earlier one.
+                    -- A row that is deleted says no more than that its transaction is over.
                     'confirmed_in', case q.verb when 'confirmed' then coalesce(c.confirmed_in, '1') end,
                     'discarded_at', case q.verb when 'discarded' then q.decided_at end,
                     'discarded_by', case q.verb when 'discarded' then q.decided_by end
@@ -245,7 +247,7 @@ language sql stable set search_path = '' as $$
                         when d.reference_number = q.request ->> 'reference_number' then d.reference_key
                         else (private.reference_keys(q.request ->> 'reference_number'))[1]
                     end,
-                    'status', case q.verb when 'approved' then 'approved' else case when q.verb is null then 'pending' else 'rejected' end end,
+                    'status', q.status,
                     'admin_notes', q.decision -> 'reason', 'decision_no', q.decision -> 'decision_no',
                     'received_amount', q.decision -> 'received_amount', 'decided_at', q.decided_at,
                     'decided_by', case when q.verb <> 'cancelled' then q.decided_by end, 'voided_at', v.confirmed_at
@@ -265,7 +267,7 @@ language sql stable set search_path = '' as $$
             case when q.id is not null then pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(
                 w, q.request || pg_catalog.jsonb_build_object(
                     'id', i.id, 'created_at', q.requested_at,
-                    'status', case q.verb when 'approved' then 'approved' else case when q.verb is null then 'pending' else 'rejected' end end,
+                    'status', q.status,
                     'admin_notes', q.decision -> 'reason', 'decision_no', q.decision -> 'decision_no', 'decided_at', q.decided_at,
                     'decided_by', case when q.verb <> 'cancelled' then q.decided_by end,
                     'payout_reference', q.payout_reference, 'payout_at', q.paid_at, 'voided_at', v.confirmed_at
@@ -402,7 +404,7 @@ declare
     v_more uuid[];
     v_done jsonb := '[]'::jsonb;
 begin
-    -- Who was given another's request may have lost the own.
+    -- A member who was given another's request may have lost one.
     loop
         v_ids := array(select distinct i.id from pg_catalog.unnest(v_users) as u (id), pg_catalog.unnest(private.requests_to_restore(u.id)) as i (id));
         -- Each after what explains it.

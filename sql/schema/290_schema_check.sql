@@ -168,7 +168,7 @@ language sql stable set search_path = '' as $$
         select pg_catalog.format('row-level security for %s', c.oid::regclass), pg_catalog.concat(c.relrowsecurity, c.relforcerowsecurity)
         from pg_catalog.pg_class as c where c.oid in ('storage.objects'::regclass, 'storage.buckets'::regclass)
         union all
-        -- Of everybody's sessions here, of the product's roles, or of both. Times and limits are for operators to tune.
+        -- Settings of this database, of a role, or of both. Times and limits are for operators to tune.
         select 'settings of ' || coalesce(r.rolname, 'the database'), pg_catalog.string_agg(c.value, ', ' order by c.value)
         from pg_catalog.pg_db_role_setting as g
         left join pg_catalog.pg_roles as r on g.setrole = r.oid

@@ -1594,7 +1594,7 @@ CREATE OR REPLACE FUNCTION private.correction_changes (
                     'id', i.id, 'proposed_at', q.requested_at, 'decision_no', q.decision -> 'decision_no',
                     'confirmed_at', case q.verb when 'confirmed' then q.decided_at end,
                     'confirmed_by', case q.verb when 'confirmed' then q.decided_by end,
-                    -- Of a row that is gone only that it was an earlier one.
+                    -- A row that is deleted says no more than that its transaction is over.
                     'confirmed_in', case q.verb when 'confirmed' then coalesce(c.confirmed_in, '1') end,
                     'discarded_at', case q.verb when 'discarded' then q.decided_at end,
                     'discarded_by', case q.verb when 'discarded' then q.decided_by end
@@ -1924,7 +1924,7 @@ CREATE OR REPLACE FUNCTION private.current_schema_objects()
         select pg_catalog.format('row-level security for %s', c.oid::regclass), pg_catalog.concat(c.relrowsecurity, c.relforcerowsecurity)
         from pg_catalog.pg_class as c where c.oid in ('storage.objects'::regclass, 'storage.buckets'::regclass)
         union all
-        -- Of everybody's sessions here, of the product's roles, or of both. Times and limits are for operators to tune.
+        -- Settings of this database, of a role, or of both. Times and limits are for operators to tune.
         select 'settings of ' || coalesce(r.rolname, 'the database'), pg_catalog.string_agg(c.value, ', ' order by c.value)
         from pg_catalog.pg_db_role_setting as g
         left join pg_catalog.pg_roles as r on g.setrole = r.oid
@@ -2983,7 +2983,7 @@ begin
     inner join recorded as r on d.id = r.object_id
     where (r.state -> 'sponsor', r.state -> 'joined_at') is distinct from (d.state -> 'sponsor', d.state -> 'joined_at')
     union all
-    -- Nobody leaves without a trace: a closed account stays. What is asked of somebody is asked of those who are there.
+    -- A closed account stays, so every member with an entry is there. Only the check of all looks for those who are not.
     select 'I51', r.object_id::text, r.object_id, private.state_differences(r.id, r.state, null)
     from recorded as r
     where v_ids is null and not exists (select from private.profiles as p where p.id = r.object_id)
@@ -3815,7 +3815,7 @@ CREATE OR REPLACE FUNCTION private.request_changes (
                         when d.reference_number = q.request ->> 'reference_number' then d.reference_key
                         else (private.reference_keys(q.request ->> 'reference_number'))[1]
                     end,
-                    'status', case q.verb when 'approved' then 'approved' else case when q.verb is null then 'pending' else 'rejected' end end,
+                    'status', q.status,
                     'admin_notes', q.decision -> 'reason', 'decision_no', q.decision -> 'decision_no',
                     'received_amount', q.decision -> 'received_amount', 'decided_at', q.decided_at,
                     'decided_by', case when q.verb <> 'cancelled' then q.decided_by end, 'voided_at', v.confirmed_at
@@ -3835,7 +3835,7 @@ CREATE OR REPLACE FUNCTION private.request_changes (
             case when q.id is not null then pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(
                 w, q.request || pg_catalog.jsonb_build_object(
                     'id', i.id, 'created_at', q.requested_at,
-                    'status', case q.verb when 'approved' then 'approved' else case when q.verb is null then 'pending' else 'rejected' end end,
+                    'status', q.status,
                     'admin_notes', q.decision -> 'reason', 'decision_no', q.decision -> 'decision_no', 'decided_at', q.decided_at,
                     'decided_by', case when q.verb <> 'cancelled' then q.decided_by end,
                     'payout_reference', q.payout_reference, 'payout_at', q.paid_at, 'voided_at', v.confirmed_at
@@ -4035,13 +4035,12 @@ CREATE OR REPLACE FUNCTION private.requests_to_restore (
         select w.id from public.withdrawals as w where w.user_id = p_user_id
         union
         select c.id from private.corrections as c
-        -- Of the one that is being confirmed the last entry is yet to be written.
+        -- The last entry of the one that is being confirmed is yet to be written.
         where c.user_id = p_user_id and c.confirmed_in is distinct from pg_catalog.pg_current_xact_id_if_assigned()
         union
         -- Rows that are gone.
         select private.uuid_or_null(pg_catalog.split_part(a.object, ' ', 2)) from private.alarms as a
         where a.kind = 'ledger_violation' and a.ended_at is null and a.user_id = p_user_id
-            and pg_catalog.left(a.object, 3) in ('I43', 'I44', 'I45', 'I46', 'I47', 'I48')
     )
 $function$;
 
@@ -4631,7 +4630,7 @@ declare
     v_more uuid[];
     v_done jsonb := '[]'::jsonb;
 begin
-    -- Who was given another's request may have lost the own.
+    -- A member who was given another's request may have lost one.
     loop
         v_ids := array(select distinct i.id from pg_catalog.unnest(v_users) as u (id), pg_catalog.unnest(private.requests_to_restore(u.id)) as i (id));
         -- Each after what explains it.
@@ -5733,7 +5732,7 @@ declare
     v_place tid;
     v_done jsonb := '[]'::jsonb;
 begin
-    -- What is taken out first: it may stand in the place of what is right.
+    -- Rows are taken out first: one may stand in the place of what is right.
     for v_change in
         select c.table_name, c.key, c.old, c.new from pg_catalog.unnest(p_changes) with ordinality as c (table_name, key, old, new, place)
         order by c.new is null desc, c.place
@@ -5828,7 +5827,7 @@ begin
     end if;
     update private.alarms as a set
         acknowledged_at = pg_catalog.clock_timestamp(), acknowledged_by = v_admin.id, reason = v_reason,
-        -- What has happened is over when it is understood; a state lasts until it is mended.
+        -- An event is over when it is understood; a state lasts until it is mended.
         ended_at = case when a.kind in ('repair', 'restored') or (a.kind, a.object) = ('deposit_address', 'changed') then pg_catalog.clock_timestamp() end
     where a.id = p_id;
     perform private.audit(
@@ -7430,6 +7429,12 @@ CREATE VIEW "private"."recorded_requests" AS  SELECT e.object_id AS id,
     min(e.at) FILTER (WHERE (s.step = 1)) AS requested_at,
     (array_agg(e.facts) FILTER (WHERE (s.step = 2)))[1] AS decision,
     min(split_part(e.action, '.'::text, 2)) FILTER (WHERE (s.step = 2)) AS verb,
+        CASE min(split_part(e.action, '.'::text, 2)) FILTER (WHERE (s.step = 2))
+            WHEN 'approved'::text THEN 'approved'::text
+            WHEN 'rejected'::text THEN 'rejected'::text
+            WHEN 'cancelled'::text THEN 'rejected'::text
+            ELSE 'pending'::text
+        END AS status,
     min(e.at) FILTER (WHERE (s.step = 2)) AS decided_at,
     min(substr(e.actor, 7)) FILTER (WHERE (s.step = 2)) AS decided_by,
     min((e.facts ->> 'payout_reference'::text)) FILTER (WHERE (s.step = 3)) AS payout_reference,

@@ -13,8 +13,15 @@ function waits(alarms: AlarmSummary): string {
 
 const most = 3
 
+interface LedgerBannerProps {
+  userId?: string
+  /** A repair of rows is what ends an alarm, so it does not wait for one. */
+  repairs?: boolean
+  className?: string
+}
+
 /** Which checks of the ledger fail and what that stops, wherever money is decided; of one member only where one is named. */
-export function LedgerBanner({ userId, className }: { userId?: string; className?: string }) {
+export function LedgerBanner({ userId, repairs, className }: LedgerBannerProps) {
   const alarms = useQuery(adminOverviewQuery).data?.alarms
   if (!alarms || alarms.stopping === 0) return null
   const concerned = !userId || alarms.stops_everybody || alarms.stopped_members.includes(userId)
@@ -33,7 +40,11 @@ export function LedgerBanner({ userId, className }: { userId?: string; className
       }
     >
       {userId ? (
-        <p>A check of the ledger fails: this cannot be decided until the alarm is acknowledged.</p>
+        <p>
+          {repairs
+            ? 'A check of the ledger fails. This repair does not wait for the alarm.'
+            : 'A check of the ledger fails: this cannot be decided until the alarm is acknowledged.'}
+        </p>
       ) : (
         <>
           <p>

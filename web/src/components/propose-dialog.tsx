@@ -29,7 +29,7 @@ export function ProposeDialog(props: ProposeDialogProps) {
     <ReasonDialog
       title={title}
       facts={facts}
-      flags={<LedgerBanner userId={userId} className="mb-4" />}
+      flags={<LedgerBanner userId={userId} repairs={kind === 'repair_rows'} className="mb-4" />}
       warning={<>Nothing changes until another administrator confirms this. {consequences[kind]}</>}
       note="The member will see this once it is confirmed"
       fields={children}

@@ -62,12 +62,19 @@ const failures: Record<Act, string> = {
   discard: 'The proposal could not be discarded.',
 }
 
+/** The check to ask for before a row is added: the owner of the database could have written its audit entry. */
+function audited({ restores }: Correction): string {
+  return restores?.some(({ old }) => !old)
+    ? ' A row is added: ask for make audit-log-check before you confirm.'
+    : ''
+}
+
 function wordsOf(act: Act, correction: Correction) {
   const deed = deedOf(correction)
   return act === 'confirm'
     ? {
         title: `${deed}?`,
-        warning: `${consequences[correction.kind]} This cannot be undone. The member is notified immediately, with the reason.`,
+        warning: `${consequences[correction.kind]}${audited(correction)} This cannot be undone. The member is notified immediately, with the reason.`,
         confirmLabel: 'Confirm correction',
         busyLabel: 'Confirming...',
         destructive: true,
@@ -91,7 +98,13 @@ export function DecideDialog(props: { act: Act; correction: Correction; onClose:
       open
       onClose={onClose}
       facts={factsOf(correction)}
-      flags={<LedgerBanner userId={correction.user_id} className="mb-4" />}
+      flags={
+        <LedgerBanner
+          userId={correction.user_id}
+          repairs={correction.kind === 'repair_rows'}
+          className="mb-4"
+        />
+      }
       {...wordsOf(act, correction)}
       lateText="No response yet. You can safely try again; the change is made only once."
       // The lists are read again by then.

@@ -297,7 +297,7 @@ $$;
 select is(pg_temp.actions(null, 'mail', null), 'mail.retried mail.retried_twice mail', 'an action, and all of its kind');
 select is(pg_temp.actions(null, 'mail.retried', null), 'mail.retried', 'not what only begins like it');
 select is(pg_temp.actions('system', 'mail', null), 'mail.retried mail', 'of one actor');
-select is(pg_temp.actions(null, null, profile_id('ask')), 'member.joined member.wallet_changed mail.retried_twice', 'about one object');
+select is(pg_temp.actions(null, null, profile_id('ask')), 'member.joined member.updated mail.retried_twice', 'about one object');
 select is(pg_temp.actions(null, $$x' or true --$$, null), null, 'and a text stays a text');
 rollback to savepoint fixture_members;
 

@@ -160,7 +160,7 @@ $$;
 -- A member whose profile is complete and who paid a package, as a review would have left it.
 create function actors.complete(p_name text) returns void language sql security definer as $$
     update private.profiles set trc20_wallet_address = wallets.of(p_name) where user_id = actors.user_id(p_name);
-    select private.audit('system', 'member.wallet_changed', 'profile', p.id, private.member_entry(p.id, array['wallet']))
+    select private.audit('system', 'member.updated', 'profile', p.id, private.member_entry(p.id, array['wallet']))
     from private.profiles as p where p.user_id = actors.user_id(p_name);
 $$;
 create sequence actors.receipts start 1000000000;

@@ -169,12 +169,19 @@ comment on function private.check_setting(text, jsonb) is 'Validates the type an
 
 create function private.settings_validate() returns trigger
 language plpgsql volatile set search_path = '' as $$
+declare
+    v_allowed private.settings := old;
 begin
     -- Before a value is checked.
     if private.is_restoring_rows() then
         return new;
     end if;
-    if (new.key, new.kind, new.minimum, new.maximum, new.needs_proof) is distinct from (old.key, old.kind, old.minimum, old.maximum, old.needs_proof) then
+    v_allowed.value := new.value;
+    v_allowed.description := new.description;
+    v_allowed.updated_at := new.updated_at;
+    v_allowed.updated_by := new.updated_by;
+    v_allowed.revision := new.revision;
+    if new is distinct from v_allowed then
         perform private.raise_error(403, 'forbidden', 'Only the value of a setting can change.');
     end if;
     if new.key = 'demo' and new.value = 'true' and old.value = 'false' then

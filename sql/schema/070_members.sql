@@ -334,9 +334,26 @@ comment on function private.profiles_set_ancestry() is
 
 create function private.profiles_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
+declare
+    v_allowed private.profiles := old;
 begin
-    if (new.id, new.user_id, new.referrer_id, new.created_at, new.depth, new.jump)
-        is distinct from (old.id, old.user_id, old.referrer_id, old.created_at, old.depth, old.jump) then
+    v_allowed.username := new.username;
+    v_allowed.display_name := new.display_name;
+    v_allowed.email := new.email;
+    v_allowed.trc20_wallet_address := new.trc20_wallet_address;
+    v_allowed.account_status := new.account_status;
+    v_allowed.admin_notes := new.admin_notes;
+    v_allowed.hold_until := new.hold_until;
+    v_allowed.hold_reason := new.hold_reason;
+    v_allowed.closed_at := new.closed_at;
+    v_allowed.revision := new.revision;
+    v_allowed.cash_in_amount := new.cash_in_amount;
+    v_allowed.package_value := new.package_value;
+    -- Computed from these, after this trigger.
+    v_allowed.package_size := new.package_size;
+    v_allowed.package_approved := new.package_approved;
+    v_allowed.account_verified := new.account_verified;
+    if new is distinct from v_allowed then
         perform private.raise_error(403, 'immutable', 'A member''s id, sponsor and place in the tree never change.');
     end if;
     if new.package_value < old.package_value and not private.is_being_corrected(new.user_id) and not private.is_repairing() then

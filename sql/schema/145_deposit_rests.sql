@@ -26,15 +26,20 @@ create index deposit_rests_asked_by_idx on private.deposit_rests (asked_by);
 
 create function private.deposit_rests_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
+declare
+    v_allowed private.deposit_rests := old;
 begin
     if private.is_restoring_rows() then
         return new;
     end if;
-    if (new.deposit_id, new.no, new.received_amount, new.asked_by, new.asked_at)
-        is distinct from (old.deposit_id, old.no, old.received_amount, old.asked_by, old.asked_at)
-        or (coalesce(old.referenced_at, old.ended_at) is not null and (new.reference_number, new.referenced_at)
-            is distinct from (old.reference_number, old.referenced_at))
-        or (old.ended_at is not null and new.ended_at is distinct from old.ended_at) then
+    if coalesce(old.referenced_at, old.ended_at) is null then
+        v_allowed.reference_number := new.reference_number;
+        v_allowed.referenced_at := new.referenced_at;
+    end if;
+    if old.ended_at is null then
+        v_allowed.ended_at := new.ended_at;
+    end if;
+    if new is distinct from v_allowed then
         perform private.raise_error(403, 'append_only', 'The rest of a deposit is asked for once and never changed.');
     end if;
     return new;

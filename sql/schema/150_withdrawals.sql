@@ -87,8 +87,17 @@ begin
     -- Look for a retry first: triggers run before ON CONFLICT.
     select * into v_existing from public.withdrawals as w where w.id = new.id;
     if found then
-        if (v_existing.user_id, v_existing.amount, v_existing.wallet_address)
-            is not distinct from (new.user_id, new.amount, new.wallet_address) then
+        -- The server's columns; all others are the client's and must be equal.
+        new.status := v_existing.status;
+        new.created_at := v_existing.created_at;
+        new.admin_notes := v_existing.admin_notes;
+        new.decided_at := v_existing.decided_at;
+        new.decided_by := v_existing.decided_by;
+        new.decision_no := v_existing.decision_no;
+        new.payout_reference := v_existing.payout_reference;
+        new.payout_at := v_existing.payout_at;
+        new.voided_at := v_existing.voided_at;
+        if new is not distinct from v_existing then
             return null;
         end if;
         perform private.raise_error(409, 'duplicate_request', 'This request was already made with other values.');
@@ -130,17 +139,27 @@ comment on function private.withdrawals_validate() is
 
 create function private.withdrawals_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
+declare
+    v_allowed public.withdrawals := old;
 begin
     if private.is_restoring_rows() and new.id = old.id then
         return new;
     end if;
-    if (new.id, new.user_id, new.amount, new.wallet_address, new.created_at)
-        is distinct from (old.id, old.user_id, old.amount, old.wallet_address, old.created_at)
-        or (old.status <> 'pending' and (new.status, new.admin_notes, new.decided_at, new.decided_by, new.decision_no)
-            is distinct from (old.status, old.admin_notes, old.decided_at, old.decided_by, old.decision_no))
-        or (old.payout_reference is not null and (new.payout_reference, new.payout_at) is distinct from (old.payout_reference, old.payout_at))
-        or (old.voided_at is not null and new.voided_at is distinct from old.voided_at)
-        or (new.voided_at is distinct from old.voided_at and not private.is_being_corrected(new.user_id)) then
+    if old.status = 'pending' then
+        v_allowed.status := new.status;
+        v_allowed.admin_notes := new.admin_notes;
+        v_allowed.decided_at := new.decided_at;
+        v_allowed.decided_by := new.decided_by;
+        v_allowed.decision_no := new.decision_no;
+    end if;
+    if old.payout_reference is null then
+        v_allowed.payout_reference := new.payout_reference;
+        v_allowed.payout_at := new.payout_at;
+    end if;
+    if old.voided_at is null and new.voided_at is not null and private.is_being_corrected(old.user_id) then
+        v_allowed.voided_at := new.voided_at;
+    end if;
+    if new is distinct from v_allowed then
         perform private.raise_error(403, 'append_only', 'A withdrawal is decided once and never changed.');
     end if;
     return new;

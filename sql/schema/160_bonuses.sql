@@ -90,6 +90,27 @@ select pg_catalog.setval('private.bonus_revision_seq', 1);
 comment on sequence private.bonus_revision_seq is
 'Revision of bonuses and of what they are computed from; advances with every change. Equal to the last clean reconciliation: nothing to do.';
 
+create function private.is_other_bonus(p_before public.bonuses, p_after public.bonuses, p_is_repair boolean) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+    -- A pair that pays again may have been completed by its other child.
+    if p_is_repair or (p_before.bonus_type = 'pairing' and p_before.amount = 0) then
+        p_before.source_user_id := p_after.source_user_id;
+    end if;
+    if p_is_repair then
+        p_before.user_id := p_after.user_id;
+    end if;
+    p_before.rate := p_after.rate;
+    p_before.volume := p_after.volume;
+    p_before.amount := p_after.amount;
+    p_before.reentry_amount := p_after.reentry_amount;
+    p_before.amount_cents := p_after.amount_cents;
+    return p_after is distinct from p_before;
+end
+$$;
+comment on function private.is_other_bonus(public.bonuses, public.bonuses, boolean) is
+'Whether an update changed more of a bonus than its rate, volume and amount: outside a repair it keeps its member, and its source unless a pair pays again.';
+
 -- After the statement and for all its rows at once: a trigger before each row locks the row first, which is logged as
 -- well. Without nested loops, as in bonuses_record_update().
 create function private.bonuses_immutable() returns trigger
@@ -99,13 +120,7 @@ declare
     v_is_repair boolean := private.is_repairing();
 begin
     select
-        -- A pair that pays again may have been completed by its other child.
-        bool_or(
-            (n.bonus_type, n.subject_no, n.pair_number, n.created_at)
-                is distinct from (o.bonus_type, o.subject_no, o.pair_number, o.created_at)
-            or (not v_is_repair and n.user_id <> o.user_id)
-            or (not v_is_repair and n.source_user_id <> o.source_user_id and (o.amount > 0 or o.bonus_type <> 'pairing'))
-        ) as key,
+        bool_or(private.is_other_bonus(row(o.*)::public.bonuses, row(n.*)::public.bonuses, v_is_repair)) as key,
         bool_or(n.amount < o.amount) as amount
     into v_broken
     from before as o left join after as n on o.id = n.id;

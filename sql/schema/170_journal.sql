@@ -40,13 +40,17 @@ grant select on public.transactions to authenticated, platform_admin, service_ro
 
 create function private.transactions_immutable() returns trigger
 language plpgsql volatile set search_path = '' as $$
+declare
+    v_allowed public.transactions := old;
 begin
-    if not private.is_restoring_rows() and (
-        (new.id, new.user_id, new.amount, new.transaction_type, new.reference_id, new.created_at)
-        is distinct from (old.id, old.user_id, old.amount, old.transaction_type, old.reference_id, old.created_at)
-        or (old.status <> 'pending' and (new.status, new.decision_no) is distinct from (old.status, old.decision_no))
-        or (new.balance_after is distinct from old.balance_after and old.status <> 'pending' and not private.is_repairing())
-    ) then
+    if old.status = 'pending' then
+        v_allowed.status := new.status;
+        v_allowed.decision_no := new.decision_no;
+        v_allowed.balance_after := new.balance_after;
+    elsif private.is_repairing() then
+        v_allowed.balance_after := new.balance_after;
+    end if;
+    if new is distinct from v_allowed and not private.is_restoring_rows() then
         perform private.raise_error(403, 'append_only', 'The journal is kept as it is.');
     end if;
     return new;

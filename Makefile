@@ -1,7 +1,8 @@
-# Every target is one command of the launcher; `python3 supabase/stack --help` says the same.
+# Every target is one command of the launcher, or of tests; `python3 supabase/stack --help` says the same.
 # The first one makes .venv from requirements.lock, which CONTRIBUTING.md says how to renew.
 PYTHON ?= python3
 STACK = $(PYTHON) supabase/stack
+TESTS = $(STACK) run tests
 
 .DEFAULT_GOAL := help
 .PHONY: up down status restart logs test test-long check mutations coverage generate migration bench audit audit-log-check backup restore restore-drill postgres-upgrade postgres-back help
@@ -22,31 +23,31 @@ logs: ## Follow the logs
 	@$(STACK) logs
 
 check: ## Every rule that a machine can judge, on throw-away databases
-	@$(STACK) check
+	@$(TESTS) check
 
 test: ## Checks and tests on a throw-away stack, with one summary at the end; ten minutes (ONLY="tests/db -k deposits")
-	@$(STACK) test
+	@$(TESTS) test
 
 test-long: ## What takes longer: long histories, restore drills, upgrades, thousands of races
-	@$(STACK) test-long
+	@$(TESTS) test-long
 
 mutations: ## Remove every guard of database, services and gateway, one at a time: each must turn a test red (ONLY=words, FIND=1)
-	@$(STACK) mutations
+	@$(TESTS) mutations
 
 coverage: ## Which statements of the database's functions its tests run
-	@$(STACK) coverage
+	@$(TESTS) coverage
 
 generate: ## Write the files that are made from the database
-	@$(STACK) generate
+	@$(TESTS) generate
 
 migration: ## Write what sql/schema has and the migrations lack as the next one: make migration NAME=what_changes
-	@$(STACK) migration
+	@$(TESTS) migration
 
 bench: ## What is promised about time and memory, measured
-	@$(STACK) bench
+	@$(TESTS) bench
 
 audit: ## An SBOM, and what the registries know against the locked packages
-	@$(STACK) audit
+	@$(TESTS) audit
 
 audit-log-check: ## Whether the audit log has all that a log names: make audit-log-check LOG=.stack/logs/edge.log
 	@$(STACK) audit-log-check

@@ -80,8 +80,6 @@ with LOCK.open("rb") as lock:
 if Path(sys.prefix).resolve() != VENV.resolve():
     os.execv(PYTHON, [str(PYTHON), str(HERE), *sys.argv[1:]])  # noqa: S606
 
-# What the tests need of a stack lies with them.
-sys.path.append(str(LOCK.parent))
 from launcher.cli import main  # noqa: E402
 
 main()

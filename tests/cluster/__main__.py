@@ -1,4 +1,4 @@
-"""The cluster of the drills, for people to look at and to break: `python3 supabase/stack cluster`."""
+"""The cluster of the drills, for people to look at and to break: `python3 supabase/stack run tests cluster`."""
 
 import signal
 

@@ -366,10 +366,9 @@ def test_a_server_without_that_method_keeps_the_other(tmp_path: Path) -> None:
 
 def test_a_moved_checkout_makes_its_python_environment_anew(tmp_path: Path) -> None:
     leave = shutil.ignore_patterns("node_modules", "__pycache__")
-    for name in (".venv", ".stack-tools/bin", "supabase/stack", "tests/support"):
+    for name in (".venv", ".stack-tools/bin", "supabase/stack"):
         shutil.copytree(configuration.ROOT / name, tmp_path / name, symlinks=True, ignore=leave)
-    for name in ("requirements.lock", "tests/development.py"):
-        shutil.copy(configuration.ROOT / name, tmp_path / name)
+    shutil.copy(configuration.ROOT / "requirements.lock", tmp_path)
     launcher = [sys.executable, tmp_path / "supabase" / "stack", "--help"]
     subprocess.run(launcher, capture_output=True, check=True)
     script = (tmp_path / ".venv" / "bin" / "supervisord").read_text()

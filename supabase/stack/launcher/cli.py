@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from launcher import (
     audit_log,
@@ -37,7 +38,6 @@ from launcher.summary import show
 from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, ending_in_words, step
 from launcher.tools import PYTHON
-from tests import development
 
 
 def up() -> int:
@@ -350,26 +350,28 @@ def bootstrap(arguments: list[str]) -> int:
     return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
 
 
-# What a developer runs lies with the tests.
+def run_module(module: str, arguments: list[str]) -> NoReturn:
+    """Run a module in the project's environment: `run tests check` is a developer's command."""
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'supabase' / 'stack'}"}
+    os.execve(PYTHON, [PYTHON, "-m", module, *arguments], env)  # noqa: S606
+
+
 COMMANDS = (
-    *(
-        up,
-        prepare_database,
-        down,
-        status,
-        restart,
-        logs,
-        systemd,
-        backup,
-        keep_backups,
-        restore,
-        restore_drill,
-        postgres_upgrade,
-        postgres_back,
-        audit_log_check,
-        kubernetes,
-    ),
-    *development.COMMANDS,
+    up,
+    prepare_database,
+    down,
+    status,
+    restart,
+    logs,
+    systemd,
+    backup,
+    keep_backups,
+    restore,
+    restore_drill,
+    postgres_upgrade,
+    postgres_back,
+    audit_log_check,
+    kubernetes,
 )
 
 
@@ -392,6 +394,10 @@ def _parser() -> argparse.ArgumentParser:
     passed_on = commands.add_parser("bootstrap", help=bootstrap.__doc__)
     passed_on.add_argument("arguments", nargs=argparse.REMAINDER)
     passed_on.set_defaults(function=bootstrap)
+    module = commands.add_parser("run", help=run_module.__doc__)
+    module.add_argument("module")
+    module.add_argument("arguments", nargs=argparse.REMAINDER)
+    module.set_defaults(function=run_module)
     keys = commands.add_parser("keys", help=change_keys.__doc__)
     keys.set_defaults(function=change_keys)
     actions = keys.add_subparsers(dest="action", required=True, metavar="ACTION")

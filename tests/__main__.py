@@ -1,5 +1,6 @@
-"""The commands of `python3 supabase/stack COMMAND` that a developer runs."""
+"""The commands of `python3 supabase/stack run tests COMMAND`, which the Makefile names too."""
 
+import argparse
 import os
 import shlex
 import time
@@ -7,6 +8,7 @@ from collections.abc import Callable
 
 from launcher import tools
 from launcher.settings import SETUP_LOG
+from launcher.terminal import ending_in_words
 from tests.support import throwaway
 
 
@@ -76,3 +78,17 @@ def audit() -> int:
 COMMANDS: tuple[Callable[[], int], ...] = (
     *(check, test, test_long, cluster, mutations, coverage, generate, migration, bench, audit),
 )
+
+
+def main() -> None:
+    """Run the command that the argument names."""
+    parser = argparse.ArgumentParser(prog="python3 supabase/stack run tests", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for function in COMMANDS:
+        name = function.__name__.replace("_", "-")
+        commands.add_parser(name, help=function.__doc__).set_defaults(function=function)
+    ending_in_words(parser.parse_args().function)
+
+
+if __name__ == "__main__":
+    main()

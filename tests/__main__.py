@@ -6,7 +6,7 @@ import shlex
 import time
 from collections.abc import Callable
 
-from launcher import tools
+from launcher.host import tools
 from launcher.settings import SETUP_LOG
 from launcher.terminal import ending_in_words
 from tests.support import throwaway

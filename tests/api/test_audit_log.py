@@ -12,7 +12,7 @@ import pytest
 from psycopg.rows import tuple_row
 
 from functions.worker.audit_links import log_links
-from launcher import audit_log
+from launcher.database import audit_log
 from launcher.terminal import Stop
 from tests.support.people import Administrator, Member, People
 from tests.support.stack import DEFAULT_ENV, Stack

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from launcher import lifecycle, tools
+from launcher import lifecycle
 from launcher import settings as configuration
+from launcher.host import tools
+from launcher.host.tools import PYTHON, UV
+from launcher.services.supervisor import Supervisor
 from launcher.settings import ROOT, SETUP_LOG, Settings
-from launcher.supervisor import Supervisor
 from launcher.terminal import run, step
-from launcher.tools import PYTHON, UV
 from tests.bench import report
 from tests.bench.measure import SIZES
 from tests.support.stack import stack_state

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from launcher.database import Database, cli_environment
+from launcher.database.schema import Database, cli_environment
+from launcher.host.tools import SUPABASE, VENV
 from launcher.settings import ROOT
 from launcher.terminal import TITLE_WIDTH, Stop, ending_in_words
-from launcher.tools import SUPABASE, VENV
 from tests.checks import email_templates, released, runbooks
 from tests.checks.generate import FROM_DATABASE
 from tests.checks.sbom import NODE_FOLDERS

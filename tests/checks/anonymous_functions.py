@@ -2,7 +2,7 @@
 
 import re
 
-from launcher.database import Database
+from launcher.database.schema import Database
 from launcher.settings import ROOT
 
 FILE = ROOT / "supabase" / "services" / "gateway.env"

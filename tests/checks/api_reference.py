@@ -14,7 +14,7 @@ from typing import Any
 
 from functions.auth.app import ROUTES
 from functions.auth.openapi import document
-from launcher.database import Database
+from launcher.database.schema import Database
 from launcher.settings import ROOT
 from tests.checks.api_examples import example_body, fenced, js, meaning, python, words
 from tests.checks.response_shapes import ResponseShapes

@@ -1,6 +1,6 @@
 """What the public pages are prerendered with: name, packages, rates and limits of a new database."""
 
-from launcher.database import Database
+from launcher.database.schema import Database
 from launcher.settings import ROOT
 from launcher.terminal import run
 

@@ -1,9 +1,9 @@
 """The web's row types, which are made from the database."""
 
-from launcher.database import Database, cli_environment
+from launcher.database.schema import Database, cli_environment
+from launcher.host.tools import SUPABASE
 from launcher.settings import ROOT
 from launcher.terminal import run
-from launcher.tools import SUPABASE
 
 FILE = ROOT / "web" / "src" / "lib" / "database.types.ts"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from launcher.database import Database
+from launcher.database.schema import Database
 from launcher.settings import ROOT
 
 PAGES = ROOT / "docs" / "runbooks"

@@ -12,9 +12,9 @@ from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
-from launcher import summary
+from launcher.host.tools import VENV
+from launcher.services import summary
 from launcher.settings import ROOT
-from launcher.tools import VENV
 
 PYTHON_LOCK = Path("requirements.lock")
 NODE_FOLDERS = tuple(map(Path, ("web", "supabase/stack", "tests/api/js", "tests/bench", "tests/e2e")))

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from launcher.database import Database, cli_environment
+from launcher.database.schema import Database, cli_environment
+from launcher.host.tools import SUPABASE
 from launcher.settings import ROOT
 from launcher.terminal import Stop, ending_in_words, run
-from launcher.tools import SUPABASE
 from tests.support import throwaway
 from tests.support.throwaway import AuthoredDatabase
 

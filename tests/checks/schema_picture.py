@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
 
-from launcher.database import Database
+from launcher.database.schema import Database
 from launcher.settings import ROOT
 
 FILE = ROOT / "docs" / "database.svg"

@@ -1,4 +1,4 @@
-"""The cluster of the drills, for people to look at and to break: `python3 supabase/stack run tests cluster`."""
+"""`python3 supabase/stack run tests cluster`: the cluster of the drills, to look at and to break."""
 
 import signal
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from launcher import private_files, system_user
+from launcher import private_files
+from launcher.host import system_user
 from launcher.terminal import Stop
 from tests.cluster.site import Site, running
 from tests.cluster.workload import Workload, working

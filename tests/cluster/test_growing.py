@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from launcher import system_user
+from launcher.host import system_user
 from launcher.keys import Keys
 from tests.support.clients import member_token
 from tests.support.own_stack import SUMS, OwnStack

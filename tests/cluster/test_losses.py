@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from launcher.supervisor import Supervisor
+from launcher.services.supervisor import Supervisor
 from tests.cluster.site import Site, running
 from tests.cluster.workload import LOST, Workload, working
 from tests.support.own_stack import until

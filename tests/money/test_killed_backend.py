@@ -19,8 +19,9 @@ import httpx
 import psycopg
 import pytest
 
-from launcher import services, system_user
 from launcher import settings as configuration
+from launcher.host import system_user
+from launcher.services import processes
 from tests.support import plain_http
 from tests.support.children import ending_with_parent
 from tests.support.own_cluster import OwnCluster, settings_of_own
@@ -145,7 +146,7 @@ def test_a_disk_that_fills_in_the_middle(fragile: OwnCluster, name: str) -> None
 @contextmanager
 def own_postgrest(cluster: OwnCluster) -> Iterator[httpx.Client]:
     """Yield a client of a PostgREST on the cluster."""
-    described = services.describe(cluster.settings, cluster.keys)
+    described = processes.describe(cluster.settings, cluster.keys)
     service = next(each for each in described if each.name == "postgrest")
     process = subprocess.Popen(ending_with_parent(service.command), env=service.env)
     url = f"http://{cluster.settings.address('postgrest')}"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
+from launcher.host.tools import PYTHON
 from launcher.settings import ROOT
 from launcher.terminal import treat_termination_as_interrupt
-from launcher.tools import PYTHON
 from tests.runner.processes import Processes
 from tests.runner.results import Counts, Result, of_junit, print_table
 from tests.support.stack import stack_state

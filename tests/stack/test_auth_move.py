@@ -16,7 +16,7 @@ import pyotp
 import pytest
 from psycopg import sql
 
-from launcher.tools import find_postgres
+from launcher.host.tools import find_postgres
 from tests.support.own_auth import OwnAuth, bearer
 from tests.support.stack import Stack
 

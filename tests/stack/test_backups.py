@@ -16,11 +16,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from launcher import repository, restore, system_user
 from launcher import settings as configuration
-from launcher.backups import Backups
+from launcher.backups import repository, restore
+from launcher.backups.schedule import Backups
+from launcher.host import system_user
+from launcher.host.tools import VENV
 from launcher.terminal import Stop
-from launcher.tools import VENV
 from tests.support.own_stack import SUMS, OwnStack, until, with_backups
 from tests.support.ports import free_port
 from tests.support.s3_server import s3_server

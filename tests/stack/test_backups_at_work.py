@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from launcher import repository
+from launcher.backups import repository
 from tests.support.disks import fill, small_disk
 from tests.support.own_stack import SUMS, OwnStack, until, with_backups
 from tests.support.people import People

@@ -8,7 +8,7 @@ import pytest
 from functions.worker.certificate import expiry_of
 from functions.worker.gauges import Gauges
 from functions.worker.settings import WorkerSettings
-from launcher import health
+from launcher.services import health
 from tests.support.own_gateway import Gateway
 from tests.support.ports import free_port
 from tests.support.webhook_receiver import own_certificate, receiving

@@ -15,7 +15,9 @@ from functions.edge.bootstrap.settings import BootstrapSettings
 from functions.edge.support.settings import EdgeSettings
 from functions.storage.settings import Settings as StorageSettings
 from functions.worker.settings import WorkerSettings
-from launcher import cluster, compose, environment
+from launcher.containers import compose
+from launcher.database import cluster
+from launcher.host import environment
 from launcher.keys import Keys
 from launcher.settings import SERVICES_WITH_PORTS, Settings
 from launcher.terminal import Stop

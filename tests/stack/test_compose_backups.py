@@ -15,10 +15,11 @@ import psycopg
 import pytest
 import yaml
 
-from launcher import compose, compose_backups, compose_images, restore
 from launcher import settings as configuration
+from launcher.backups import restore
+from launcher.backups.repository import default_keys
+from launcher.containers import compose, compose_backups, compose_images
 from launcher.keys import Keys
-from launcher.repository import default_keys
 from launcher.settings import SERVICES_WITH_PORTS, Settings
 from launcher.terminal import Stop
 from tests.support.compose_project import described, file, read_env
@@ -274,7 +275,9 @@ def test_the_containers_back_up_prove_and_restore_what_they_hold(
                 report = containers.volumes / "backups" / "backups.json"
                 until(lambda: report.exists() and json.loads(report.read_text())["database_at"])
                 assert json.loads(report.read_text())["failures"] == {}
-                drill = containers.run("backups", "python3", "-m", "launcher.in_container", "restore-drill")
+                drill = containers.run(
+                    "backups", "python3", "-m", "launcher.containers.in_container", "restore-drill"
+                )
                 assert drill.returncode == 0, drill.stdout + drill.stderr
                 assert "ledger is in order" in drill.stdout
                 assert json.loads(report.read_text())["proven_at"]

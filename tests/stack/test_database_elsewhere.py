@@ -10,9 +10,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from launcher import database_server
+from launcher.backups.repository import KEY
+from launcher.database import elsewhere
 from launcher.keys import Keys
-from launcher.repository import KEY
 from tests.support.clients import (
     OF_A_MEMBER,
     OF_AN_ADMINISTRATOR,
@@ -170,6 +170,6 @@ def test_another_server_is_rejected_and_what_is_stored_stays(stack: OwnStack) ->
 
 def test_the_ledger_is_in_order(stack: OwnStack) -> None:
     settings = stack.settings
-    database_server.require_suitable(settings, Keys(settings))
+    elsewhere.require_suitable(settings, Keys(settings))
     with psycopg.connect(Keys(settings).database_url("postgres")) as connection:
         assert connection.execute("select count(*) from private.check_ledger()").fetchone() == (0,)

@@ -13,9 +13,12 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from launcher import cluster, database_server, health, private_files, system_user
-from launcher.database import PASSWORDS_BEFORE
+from launcher import private_files
+from launcher.database import cluster, elsewhere
+from launcher.database.schema import PASSWORDS_BEFORE
+from launcher.host import system_user
 from launcher.keys import Keys
+from launcher.services import health
 from launcher.settings import Settings, is_free, load_or_create
 from launcher.terminal import Stop
 from tests.support.children import ending_with_parent
@@ -61,7 +64,7 @@ def stack_of(folder: Path, servers: str, **options: str) -> Settings:
 def prepare(server: OwnCluster, settings: Settings) -> str:
     """Run, as the superuser by psql, what the launcher prints; return what went wrong."""
     command = [server.postgres / "psql", "-X", "-q", f"--dbname={server.url()}"]
-    text = database_server.preparation(settings, Keys(settings))
+    text = elsewhere.preparation(settings, Keys(settings))
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stderr
 
 
@@ -74,7 +77,7 @@ def run(server: OwnCluster, sql: str) -> None:
 def rejection(settings: Settings) -> str:
     """Return the words in which the database is refused."""
     with pytest.raises(Stop) as stop:
-        database_server.require_suitable(settings, Keys(settings))
+        elsewhere.require_suitable(settings, Keys(settings))
     return str(stop.value)
 
 
@@ -89,11 +92,11 @@ def test_a_server_that_was_not_prepared_is_named_with_the_command(
 
 
 def test_a_prepared_server_is_taken_and_may_be_prepared_again(prepared: Settings, server: OwnCluster) -> None:
-    first = database_server.require_suitable(prepared, Keys(prepared))
+    first = elsewhere.require_suitable(prepared, Keys(prepared))
     assert first == cluster.identifier(server.settings.data_directory)
     assert "ERROR" not in prepare(server, prepared)
-    assert database_server.require_suitable(prepared, Keys(prepared)) == first
-    assert [str(found) for found in database_server.look(prepared, Keys(prepared))] == [
+    assert elsewhere.require_suitable(prepared, Keys(prepared)) == first
+    assert [str(found) for found in elsewhere.look(prepared, Keys(prepared))] == [
         f"{prepared.options['DATABASE_SERVER']} primary"
     ]
 
@@ -101,7 +104,7 @@ def test_a_prepared_server_is_taken_and_may_be_prepared_again(prepared: Settings
 def test_what_the_product_needs_of_postgresql_is_set_for_its_database(
     prepared: Settings, server: OwnCluster
 ) -> None:
-    database_server.require_suitable(prepared, Keys(prepared))
+    elsewhere.require_suitable(prepared, Keys(prepared))
     query = "select unnest(setconfig) from pg_db_role_setting where setrole = 0"
     with psycopg.connect(server.url()) as connection:
         found = {setting for (setting,) in connection.execute(query)}
@@ -111,7 +114,7 @@ def test_what_the_product_needs_of_postgresql_is_set_for_its_database(
 
 def test_what_is_printed_holds_no_password(prepared: Settings) -> None:
     keys = Keys(prepared)
-    text = database_server.preparation(prepared, keys)
+    text = elsewhere.preparation(prepared, keys)
     assert not [role for role in PASSWORDS_BEFORE if keys.values[f"PASSWORD_{role}"] in text]
     assert text.count("SCRAM-SHA-256$") == len(PASSWORDS_BEFORE)
 
@@ -140,7 +143,7 @@ def test_what_lacks_is_listed(prepared: Settings, server: OwnCluster, change: st
     assert f"\n    {named}" in found
     assert "prepare-database" in found
     prepare(server, prepared)
-    database_server.require_suitable(prepared, Keys(prepared))
+    elsewhere.require_suitable(prepared, Keys(prepared))
 
 
 def test_a_superuser_is_never_made_the_owner(prepared: Settings, server: OwnCluster) -> None:
@@ -169,10 +172,10 @@ def test_an_owner_of_another_name_is_taken_where_a_superuser_is_called_postgres(
         "-q",
         f"--dbname={make_conninfo(server.url(), dbname='other')}",
     ]
-    text = database_server.preparation(settings, Keys(settings))
+    text = elsewhere.preparation(settings, Keys(settings))
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert "ERROR" not in done.stderr
-    database_server.require_suitable(settings, Keys(settings))
+    elsewhere.require_suitable(settings, Keys(settings))
     run(server, "drop database other")
 
 
@@ -195,7 +198,7 @@ def test_a_stack_that_has_a_database_keeps_it(prepared: Settings) -> None:
 def test_an_earlier_version_of_postgresql_is_rejected(
     prepared: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_server, "MINIMUM_POSTGRES", 99)
+    monkeypatch.setattr(elsewhere, "MINIMUM_POSTGRES", 99)
     assert "99 or newer is needed" in rejection(prepared)
 
 
@@ -213,7 +216,7 @@ def test_clocks_that_are_a_minute_apart_are_rejected(
         def now(cls, _: object = None) -> datetime:  # type: ignore[override]
             return datetime.now(UTC) - timedelta(minutes=1)
 
-    monkeypatch.setattr(database_server, "datetime", Behind)
+    monkeypatch.setattr(elsewhere, "datetime", Behind)
     # Less what passes between the two looks.
     assert re.search("of this machine are (60|5[0-9]) s apart", rejection(prepared))
 
@@ -247,10 +250,10 @@ def test_a_replica_alone_is_rejected_and_with_its_primary_named(
         assert "No server of DATABASE_SERVER takes writes; its engine promotes a replica" in found
         assert f"\n    {alone} replica" in found
         prepared.options["DATABASE_SERVER"] = f"{alone},{primary}"
-        database_server.require_suitable(prepared, Keys(prepared))
+        elsewhere.require_suitable(prepared, Keys(prepared))
         wanted = [f"{alone} replica, 0 s behind", f"{primary} primary"]
         deadline = time.monotonic() + 20
-        while (seen := list(map(str, database_server.look(prepared, Keys(prepared))))) != wanted:
+        while (seen := list(map(str, elsewhere.look(prepared, Keys(prepared))))) != wanted:
             assert time.monotonic() < deadline, seen
             time.sleep(0.2)
         # The address finds the primary behind it.
@@ -262,13 +265,13 @@ def test_a_replica_alone_is_rejected_and_with_its_primary_named(
 def test_a_replica_that_is_late_is_named(
     prepared: Settings, server: OwnCluster, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_server, "LAG_LATE_SECONDS", 2)
+    monkeypatch.setattr(elsewhere, "LAG_LATE_SECONDS", 2)
     with copy_of(server, place / "late", replica=True) as late:
         name = f"127.0.0.1:{late.settings.ports['postgres']}"
         prepared.options["DATABASE_SERVER"] += f",{name}"
 
         def said() -> str:
-            return str(database_server.look(prepared, Keys(prepared))[1])
+            return str(elsewhere.look(prepared, Keys(prepared))[1])
 
         until(lambda: said() == f"{name} replica, 0 s behind", 20)
         run(server, "create table early ()")
@@ -380,8 +383,8 @@ def test_a_pooler_is_rejected_unless_it_keeps_sessions(
 def test_a_server_that_is_away_is_named_and_the_others_used(prepared: Settings) -> None:
     here = prepared.options["DATABASE_SERVER"]
     prepared.options["DATABASE_SERVER"] = f"127.0.0.1:1,{here}"
-    database_server.require_suitable(prepared, Keys(prepared))
-    away, primary = database_server.look(prepared, Keys(prepared))
+    elsewhere.require_suitable(prepared, Keys(prepared))
+    away, primary = elsewhere.look(prepared, Keys(prepared))
     assert str(away).startswith("127.0.0.1:1 NOT REACHED: ")
     assert str(primary) == f"{here} primary"
 
@@ -400,7 +403,7 @@ def test_with_an_authority_the_server_proves_who_it_is(
     for name, value in {"ssl_cert_file": certificate, "ssl_key_file": certificate, "ssl": "on"}.items():
         run(server, f"alter system set {name} = '{value}'")
     run(server, "select pg_reload_conf()")
-    database_server.require_suitable(prepared, Keys(prepared))
+    elsewhere.require_suitable(prepared, Keys(prepared))
     prepared.options["DATABASE_CA"] = other.file
     assert "SSL error" in rejection(prepared)
     run(server, "alter system reset all")

@@ -10,9 +10,10 @@ import httpx
 import psycopg
 import pytest
 
-from launcher import environment, monitoring, services
 from launcher import settings as configuration
+from launcher.host import environment
 from launcher.keys import Keys
+from launcher.services import monitoring, processes
 from launcher.settings import Settings
 from tests.stack.test_monitoring import expressions, metrics_of
 from tests.support import plain_http
@@ -34,7 +35,7 @@ def monitored(state: Path) -> Settings:
 def exporter(monitored: Settings, stack: Stack) -> Iterator[str]:
     """Run the exporter as the launcher would; yield the address of its figures."""
     keys = Keys(monitored)
-    (described,) = [each for each in services.describe(monitored, keys) if each.name == "exporter"]
+    (described,) = [each for each in processes.describe(monitored, keys) if each.name == "exporter"]
     with psycopg.connect(stack.values["DATABASE_ADMIN_URL"], autocommit=True) as owner:
         owner.execute((monitoring.FOLDER / "role.sql").read_bytes())
         owner.execute(f"alter role monitoring password '{keys.values['PASSWORD_monitoring']}'")
@@ -72,6 +73,6 @@ def test_it_has_every_figure_that_rules_and_dashboard_name(exporter: str) -> Non
 
 def test_it_runs_only_when_it_is_switched_on(state: Path, monitored: Settings) -> None:
     off, keys = configuration.read(state), Keys(monitored)
-    assert "exporter" not in [each.name for each in services.describe(off, keys)]
+    assert "exporter" not in [each.name for each in processes.describe(off, keys)]
     monitored.options["MONITORING"] = "0"
-    assert "exporter" not in [each.name for each in services.describe(monitored, keys)]
+    assert "exporter" not in [each.name for each in processes.describe(monitored, keys)]

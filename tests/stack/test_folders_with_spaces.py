@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from launcher import settings as configuration
-from launcher import summary
+from launcher.services import summary
+from launcher.services.supervisor import Supervisor
 from launcher.settings import Settings
-from launcher.supervisor import Supervisor
 from launcher.terminal import Stop
 from tests.stack.test_launcher import launch
 from tests.support import plain_http

@@ -13,8 +13,8 @@ from uuid import UUID
 import httpx
 import pytest
 
-from launcher import health
 from launcher.keys import Keys
+from launcher.services import health
 from launcher.settings import SERVICES_WITH_PORTS, Settings
 from tests.support.own_gateway import ANON, KEY, PERSON, SERVICE, TOKEN, Gateway, running
 from tests.support.ports import free_port

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from launcher.environment import files_address
+from launcher.host.environment import files_address
 from tests.support import plain_http
 from tests.support.children import ending_with_parent
 from tests.support.own_gateway import Gateway, Upstream, running

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from launcher import compose, health, kubernetes
+from launcher import kubernetes
+from launcher.containers import compose
+from launcher.services import health
 from launcher.settings import Settings
 from tests.support.compose_project import ROOT, described
 from tests.support.kubernetes_manifests import (

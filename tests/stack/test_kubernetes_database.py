@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from launcher import cluster
+from launcher.database import cluster
 from launcher.settings import Settings
 from tests.support.kubernetes_manifests import EVERYTHING, Written, resource
 from tests.support.kustomization import Resource

@@ -15,7 +15,8 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from launcher import database_server, system_user
+from launcher.database import elsewhere
+from launcher.host import system_user
 from launcher.settings import ROOT
 from tests.support.kubernetes_manifests import Written, containers, pods
 from tests.support.own_cluster import OwnCluster, settings_of_own
@@ -87,7 +88,7 @@ def test_the_job_waits_for_the_superuser_then_runs_twice_at_once_and_again(empty
         in rejected.stdout
     )
 
-    empty.execute(database_server.preparation(empty.written.settings, empty.written.keys))
+    empty.execute(elsewhere.preparation(empty.written.settings, empty.written.keys))
     assert empty.execute(
         "select rolname, rolsuper from pg_roles where rolname in ('harborline', 'postgres')"
     ) == [
@@ -139,5 +140,5 @@ def test_the_job_waits_for_the_superuser_then_runs_twice_at_once_and_again(empty
 def test_the_owner_is_never_the_superuser(empty: Place) -> None:
     empty.execute(sql.SQL("alter role {} superuser").format(sql.Identifier(NAME)).as_string())
     with pytest.raises(psycopg.errors.RaiseException, match="is a superuser here"):
-        empty.execute(database_server.preparation(empty.written.settings, empty.written.keys))
+        empty.execute(elsewhere.preparation(empty.written.settings, empty.written.keys))
     assert empty.execute("select count(*) from pg_roles where rolname = 'authenticator'") == [(0,)]

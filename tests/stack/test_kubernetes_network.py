@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from launcher import compose
+from launcher.containers import compose
 from tests.support.compose_project import described
 from tests.support.kubernetes_manifests import ALL_PODS, POLICIES, SERVICES, Written, labels_of
 

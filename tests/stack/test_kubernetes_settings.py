@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from launcher import environment, kubernetes
+from launcher import kubernetes
+from launcher.host import environment
 from launcher.kubernetes import Manifests
 from launcher.terminal import Stop
 from tests.support.kubernetes_manifests import (

@@ -19,10 +19,13 @@ import httpx
 import psycopg
 import pytest
 
-from launcher import cli, cluster, health, tools
+from launcher import cli
 from launcher import settings as configuration
-from launcher.database import Database
+from launcher.database import cluster
+from launcher.database.schema import Database
+from launcher.host import tools
 from launcher.keys import Keys
+from launcher.services import health
 from launcher.terminal import Stop
 from tests.support import plain_http
 from tests.support.own_cluster import OwnCluster, settings_of_own

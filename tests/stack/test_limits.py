@@ -8,7 +8,7 @@ import pytest
 from functions.auth.durations import parse_duration
 from functions.auth.settings import AuthSettings
 from launcher import limits
-from launcher.environment import TEMPLATES
+from launcher.host.environment import TEMPLATES
 from launcher.settings import ROOT
 from launcher.terminal import Stop
 from tests.stack.test_options import env_of_service, options_of, settings_of

@@ -8,9 +8,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from launcher import cluster, monitoring
 from launcher import settings as configuration
-from launcher.environment import TEMPLATES
+from launcher.database import cluster
+from launcher.host.environment import TEMPLATES
+from launcher.services import monitoring
 from launcher.settings import Settings
 from tests.support import plain_http
 from tests.support.stack import Stack, env_of

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from launcher import settings as configuration
-from launcher.tools import VENV
+from launcher.host.tools import VENV
 from tests.support import plain_http
 from tests.support.children import ending_with_parent
 from tests.support.clients import (

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 import yaml
 
-from launcher import monitoring
 from launcher import settings as configuration
 from launcher.keys import Keys
+from launcher.services import monitoring
 from launcher.settings import ROOT, Settings
 from tests.checks.runbooks import PAGES, PARTS, differences, rules
 from tests.support import plain_http

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from launcher import compose, environment, health
+from launcher.containers import compose
+from launcher.host import environment
 from launcher.keys import Keys
 from launcher.options import HSTS_SECONDS
+from launcher.services import health
 from launcher.settings import SERVICES_WITH_PORTS, STORED_OPTIONS, Settings, load_or_create
 from launcher.terminal import Stop
 

@@ -26,7 +26,7 @@ create trigger reject_migrations before insert on supabase_migrations.schema_mig
 for each row execute function extensions.reject_migrations()
 """
 MEND = "drop function extensions.reject_migrations() cascade"
-SAME_USER = "supabase/stack/launcher/system_user.py"
+SAME_USER = "/system_user.py"
 PENDING = "select id::text from public.deposits where status = 'pending' order by created_at limit 1"
 
 
@@ -38,7 +38,7 @@ def older_checkout(folder: Path) -> Iterator[Path]:
     that are the migrations alone.
     """
     commit, migrations = next(landed())
-    tree = commit if git("ls-tree", commit, SAME_USER) else "HEAD"
+    tree = commit if SAME_USER in git("ls-tree", "-r", "--name-only", commit) else "HEAD"
     folder.mkdir()
     archive = ["git", "-C", str(configuration.ROOT), "archive", "--format=tar", tree]
     files = subprocess.run(archive, capture_output=True, check=True).stdout

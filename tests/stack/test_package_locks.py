@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launcher import summary
+from launcher.services import summary
 from launcher.settings import ROOT
 from tests.checks import locks, sbom
 

@@ -16,9 +16,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from launcher import cluster, cluster_facts, postgres_upgrade, tools
+from launcher import postgres_upgrade
 from launcher import settings as configuration
-from launcher.cluster_copy import FIND_TRANSACTIONS, TRANSACTION_COLUMNS, ClusterCopy
+from launcher.database import cluster, cluster_facts
+from launcher.database.cluster_copy import FIND_TRANSACTIONS, TRANSACTION_COLUMNS, ClusterCopy
+from launcher.host import tools
 from launcher.keys import Keys
 from launcher.terminal import Stop
 from tests.support.own_cluster import OwnCluster, settings_of_own

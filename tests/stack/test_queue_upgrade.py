@@ -13,7 +13,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from functions.worker import job_queue
-from launcher.tools import PYTHON, UV
+from launcher.host.tools import PYTHON, UV
 from tests.support.own_database import empty_database
 from tests.support.stack import Stack
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from launcher import settings as configuration
-from launcher import tools
+from launcher.host import tools
 from tests.support import plain_http
 from tests.support.stack import Stack
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from launcher import lifecycle, private_files, system_user
+from launcher import lifecycle, private_files
 from launcher import settings as configuration
-from launcher.supervisor import Supervisor
+from launcher.host import system_user
+from launcher.services.supervisor import Supervisor
 from launcher.terminal import Stop
 from tests.stack.test_launcher import launch
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from launcher import lifecycle, tools
+from launcher import lifecycle
 from launcher import settings as configuration
+from launcher.host import tools
 from launcher.terminal import Stop
 
 LISTED = "postgresql-15-plpgsql-check - a linter\npostgresql-17-plpgsql-check - a linter\n"

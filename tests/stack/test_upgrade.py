@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 
 from functions.edge.bootstrap import demo
 from launcher import settings as configuration
-from launcher.database import Database, replaced_versions
+from launcher.database.schema import Database, replaced_versions
 from launcher.terminal import Stop
 from tests.checks import schema
 from tests.support.own_cluster import OwnCluster, settings_of_own

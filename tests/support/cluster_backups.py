@@ -6,8 +6,9 @@ import subprocess
 from datetime import datetime
 from pathlib import Path
 
-from launcher import environment, private_files, system_user
-from launcher.repository import CONFIGURATION, KEY, STANZA, Repository
+from launcher import private_files
+from launcher.backups.repository import CONFIGURATION, KEY, STANZA, Repository
+from launcher.host import environment, system_user
 from launcher.settings import ROOT
 from launcher.terminal import run
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from launcher.compose_backups import USER
+from launcher.containers.compose_backups import USER
 from launcher.settings import ROOT
 from tests.support.children import ending_with_parent
 from tests.support.compose_project import described, read_env

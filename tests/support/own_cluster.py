@@ -14,8 +14,10 @@ from pathlib import Path
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from launcher import cluster, private_files, system_user, tools
+from launcher import private_files
 from launcher import settings as configuration
+from launcher.database import cluster
+from launcher.host import system_user, tools
 from launcher.keys import Keys
 from launcher.settings import Settings
 from tests.support.children import ending_with_parent

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import httpx
 
 from functions.edge.support.anonymous_access import denied
-from launcher.environment import TEMPLATES
+from launcher.host.environment import TEMPLATES
 from tests.support.children import ending_with_parent
 from tests.support.ports import free_port
 

@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 import psycopg
 
-from launcher import repository, restore
 from launcher import settings as configuration
-from launcher.backups import Backups
+from launcher.backups import repository, restore
+from launcher.backups.schedule import Backups
 from tests.support import plain_http
 from tests.support.stack import env_of
 

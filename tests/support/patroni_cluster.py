@@ -17,7 +17,8 @@ from typing import Any
 import httpx
 import psycopg
 
-from launcher import environment, private_files, system_user, tools
+from launcher import private_files
+from launcher.host import environment, system_user, tools
 from launcher.terminal import Stop, run
 from tests.support import plain_http
 from tests.support.children import ending_with_parent

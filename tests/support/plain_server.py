@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from launcher import system_user
+from launcher.host import system_user
 from tests.support.children import ending_with_parent
 from tests.support.own_stack import until
 from tests.support.ports import is_listening

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from launcher.tools import VENV
+from launcher.host.tools import VENV
 from tests.support.own_stack import until
 from tests.support.ports import free_port, is_listening
 

@@ -10,14 +10,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
-from launcher import environment, lifecycle, tools
+from launcher import lifecycle
 from launcher import settings as configuration
-from launcher.database import Database
+from launcher.database.schema import Database
+from launcher.host import environment, tools
+from launcher.host.tools import PYTHON
 from launcher.options import DATABASE_OPTIONS, SITE_OPTIONS
+from launcher.services.supervisor import Supervisor
 from launcher.settings import ROOT, SETUP_LOG, Settings
-from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, run, step
-from launcher.tools import PYTHON
 
 BARE_DATABASE = "bare"
 SCHEMA = ROOT / "sql" / "schema"

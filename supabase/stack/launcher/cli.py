@@ -9,35 +9,24 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from launcher import (
-    audit_log,
-    compose,
-    compose_backups,
-    compose_images,
-    database_server,
-    environment,
-    health,
-    lifecycle,
-    limits,
-    monitoring,
-    repository,
-    rolling,
-    system_user,
-    tools,
-    unit,
-)
 from launcher import kubernetes as manifests
+from launcher import lifecycle, limits
 from launcher import postgres_upgrade as upgrading
-from launcher import restore as restoring
 from launcher import settings as configuration
-from launcher.backups import Backups, keep
-from launcher.database import Database
+from launcher.backups import repository
+from launcher.backups import restore as restoring
+from launcher.backups.schedule import Backups, keep
+from launcher.containers import compose, compose_backups, compose_images
+from launcher.database import audit_log, elsewhere
+from launcher.database.schema import Database
+from launcher.host import environment, system_user, tools, unit
+from launcher.host.tools import PYTHON
 from launcher.keys import ADMINISTRATORS, MEMBERS, Keys
+from launcher.services import health, monitoring, rolling
+from launcher.services.summary import show
+from launcher.services.supervisor import Supervisor
 from launcher.settings import ROOT, Settings
-from launcher.summary import show
-from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, ending_in_words, step
-from launcher.tools import PYTHON
 
 
 def up() -> int:
@@ -80,7 +69,7 @@ def prepare_database() -> int:
     keys.make()
     # psql goes on after an error otherwise; what the rest is, other clients may run too.
     print("\\set ON_ERROR_STOP on")
-    print(database_server.preparation(settings, keys))
+    print(elsewhere.preparation(settings, keys))
     return 0
 
 
@@ -353,7 +342,7 @@ def bootstrap(arguments: list[str]) -> int:
 def run_module(module: str, arguments: list[str]) -> NoReturn:
     """Run a module in the project's environment: `run tests check` is a developer's command."""
     env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'supabase' / 'stack'}"}
-    os.execve(PYTHON, [PYTHON, "-m", module, *arguments], env)  # noqa: S606
+    os.execve(PYTHON, [str(PYTHON), "-m", module, *arguments], env)  # noqa: S606
 
 
 COMMANDS = (

@@ -11,9 +11,13 @@ from urllib.parse import urlsplit
 
 from psycopg.conninfo import conninfo_to_dict
 
-from launcher import compose, database_server, environment, options, private_files, repository, tools
-from launcher.compose_files import secret
-from launcher.database import BOOTSTRAP, PASSWORDS_AFTER, bootstrap_text, password_statements
+from launcher import options, private_files
+from launcher.backups import repository
+from launcher.containers import compose
+from launcher.containers.compose_files import secret
+from launcher.database import elsewhere
+from launcher.database.schema import BOOTSTRAP, PASSWORDS_AFTER, bootstrap_text, password_statements
+from launcher.host import environment, tools
 from launcher.keys import Keys
 from launcher.kubernetes_options import CLUSTER, OWNER, has_cluster, require_sensible
 from launcher.kustomize import CONFIG_MAP, SECRET, Generated, Overlay, json_patch
@@ -166,7 +170,7 @@ class Manifests:
         if authority := store.access.get("BACKUP_S3_CA"):
             access["ca.crt"] = Path(authority).read_text()
         owner = {"username": OWNER, "password": self.keys.values["PASSWORD_postgres"]}
-        preparation = {"prepare.sql": database_server.preparation(self.settings, self.keys)}
+        preparation = {"prepare.sql": elsewhere.preparation(self.settings, self.keys)}
         return [
             Generated(SECRET, f"{CLUSTER}-owner", owner, is_fixed=True, kind="kubernetes.io/basic-auth"),
             Generated(SECRET, f"{CLUSTER}-preparation", preparation, is_fixed=True),
@@ -182,7 +186,7 @@ class Manifests:
             "passwords.sql": password_statements(self.keys, PASSWORDS_AFTER),
         }
         statements = {
-            "prepared.sql": database_server.require_prepared_statement(self.settings),
+            "prepared.sql": elsewhere.require_prepared_statement(self.settings),
             **{file.name: bootstrap_text(file, self.settings) for file in AFTER_SERVICES},
         }
         # Who only migrates reads files alone.

@@ -3,7 +3,8 @@
 import re
 from urllib.parse import urlsplit
 
-from launcher import options, repository
+from launcher import options
+from launcher.backups import repository
 from launcher.settings import Settings
 from launcher.terminal import Stop
 

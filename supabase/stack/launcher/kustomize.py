@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from launcher import private_files
-from launcher.compose_files import CONTROL
+from launcher.containers.compose_files import CONTROL
 from launcher.terminal import Stop
 
 CONFIG_MAP, SECRET = "configMapGenerator", "secretGenerator"

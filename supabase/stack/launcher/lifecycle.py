@@ -10,26 +10,17 @@ from pathlib import Path
 
 import psycopg
 
-from launcher import (
-    backups,
-    cluster,
-    database_server,
-    health,
-    monitoring,
-    repository,
-    rolling,
-    services,
-    summary,
-    system_user,
-    tools,
-)
 from launcher import settings as configuration
-from launcher.backups import Backups
-from launcher.database import Database
+from launcher.backups import repository, schedule
+from launcher.backups.repository import KEY
+from launcher.backups.schedule import Backups
+from launcher.database import cluster, elsewhere
+from launcher.database.schema import Database
+from launcher.host import system_user, tools
 from launcher.keys import Keys
-from launcher.repository import KEY
+from launcher.services import health, monitoring, processes, rolling, summary
+from launcher.services.supervisor import Supervisor
 from launcher.settings import ROOT, Settings
-from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, step
 
 # HTTPS, and HTTP for redirects to it.
@@ -67,7 +58,7 @@ def start_services(settings: Settings, keys: Keys, postgres: Path | None) -> Non
     """Start what does not run and replace what has changed; return when everything is healthy."""
     with step("Services"):
         require_access(settings)
-        listed, supervisor = services.describe(settings, keys), Supervisor(settings)
+        listed, supervisor = processes.describe(settings, keys), Supervisor(settings)
         supervisor.configure(listed, postgres)
         rolling.update(settings, keys, supervisor, listed)
         health.wait(settings, keys)
@@ -96,14 +87,14 @@ def bring_up_database(
         with suppress(psycopg.OperationalError):
             database.require_history()
     first, store = not settings.cluster, repository.of(settings)
-    backups.switch_on(settings)
+    schedule.switch_on(settings)
     with step("Keys and cluster") if first else nullcontext():
         keys.make()
         archive_command = store.archive_command() if store else ""
         password = keys.values["PASSWORD_supabase_admin"]
         reconfigured = cluster.create(settings, postgres, password, log, archive_command)
     cluster.require_own(settings, keys.secrets)
-    supervisor.configure(services.describe(settings, keys), postgres)
+    supervisor.configure(processes.describe(settings, keys), postgres)
     with step("PostgreSQL"):
         started = supervisor.start()
         if reconfigured and not started:
@@ -126,15 +117,15 @@ def _use_database_elsewhere(database: Database, supervisor: Supervisor) -> None:
     keys.make()
     try:
         with step("Database server"):
-            settings.system_identifier = database_server.require_suitable(settings, keys)
+            settings.system_identifier = elsewhere.require_suitable(settings, keys)
     except Stop:
         # A stack that has a database keeps it.
         settings.restore_database_options()
         raise
     finally:
         settings.save()
-    backups.switch_on(settings)
-    supervisor.configure(services.describe(settings, keys), None)
+    schedule.switch_on(settings)
+    supervisor.configure(processes.describe(settings, keys), None)
     started = supervisor.start()
     try:
         if repository.of(settings):

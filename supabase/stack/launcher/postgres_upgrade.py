@@ -15,11 +15,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from launcher import cluster, environment, options, private_files, repository, system_user, tools
-from launcher.cluster_copy import LAST_WITH_POWER_OVER_ALL, ClusterCopy
+from launcher import options, private_files
+from launcher.backups import repository
+from launcher.database import cluster
+from launcher.database.cluster_copy import LAST_WITH_POWER_OVER_ALL, ClusterCopy
+from launcher.host import environment, system_user, tools
 from launcher.keys import Keys
+from launcher.services.supervisor import Supervisor
 from launcher.settings import INSIDE, Settings, is_free
-from launcher.supervisor import Supervisor
 from launcher.terminal import Stop, step
 
 # So long a start is tried again: a server that was killed is in the way until its last process has ended.

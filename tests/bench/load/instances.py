@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 
-from launcher import lifecycle, tools
+from launcher import lifecycle
 from launcher import settings as configuration
+from launcher.host import tools
 from launcher.settings import SETUP_LOG
 from tests.bench.load.http_client import HttpClient
 from tests.bench.load.mix import Mix

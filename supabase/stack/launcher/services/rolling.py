@@ -4,11 +4,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from launcher import health, private_files, services, system_user
+from launcher import private_files
+from launcher.host import system_user
 from launcher.keys import Keys
-from launcher.services import Service
+from launcher.services import health, processes
+from launcher.services.processes import Service
+from launcher.services.supervisor import Supervisor
 from launcher.settings import PASSED_ON, Settings, numbered
-from launcher.supervisor import Supervisor
 
 # The gateway looks twice a second and believes what it saw twice, and may take a second to hear.
 NOTICED_SECONDS = 2.5
@@ -33,7 +35,7 @@ def update(settings: Settings, keys: Keys, supervisor: Supervisor, listed: list[
 
 def restart(settings: Settings, keys: Keys, supervisor: Supervisor, named: str) -> None:
     """Restart one process, or all instances of a service one after the other."""
-    instances = {service.name: service.instance for service in services.describe(settings, keys)}
+    instances = {service.name: service.instance for service in processes.describe(settings, keys)}
     last = settings.instances if instances.get(named) == 1 else 1
     for name in (numbered(named, number) for number in range(1, last + 1)):
         with _spared(settings, instances.get(name, 0)):

@@ -13,11 +13,12 @@ from typing import Any
 
 from supervisor.xmlrpc import Faults, SupervisorTransport
 
-from launcher import environment, private_files, system_user
-from launcher.services import Service
+from launcher import private_files
+from launcher.host import environment, system_user
+from launcher.host.tools import VENV
+from launcher.services.processes import Service
 from launcher.settings import FILES, ROOT, Settings
 from launcher.terminal import Stop, run
-from launcher.tools import VENV
 
 # Nine times the weight of a backend.
 SESSION_NICE = -10

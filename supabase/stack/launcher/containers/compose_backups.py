@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from launcher import private_files, restore, tools
+from launcher import private_files
 from launcher import settings as configuration
-from launcher.backups import show_once
-from launcher.compose_files import write_env, write_mounted
+from launcher.backups import restore
+from launcher.backups.repository import CONFIGURATION, KEY, Repository, default_keys, of
+from launcher.backups.schedule import show_once
+from launcher.containers.compose_files import write_env, write_mounted
+from launcher.host import tools
 from launcher.keys import Keys
-from launcher.repository import CONFIGURATION, KEY, Repository, default_keys, of
 from launcher.settings import Settings
 from launcher.terminal import Stop
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from launcher import private_files, system_user
+from launcher import private_files
+from launcher.host import system_user
 from launcher.settings import BACKUP_ACCESS, Settings
 from launcher.terminal import Stop
 

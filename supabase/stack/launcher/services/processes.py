@@ -4,11 +4,12 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from launcher import environment, monitoring
+from launcher.host import environment
+from launcher.host.tools import NODE_TOOLS, PYTHON, VENV, content_digest
 from launcher.keys import Keys
+from launcher.services import monitoring
 from launcher.settings import ROOT, Settings, numbered
 from launcher.terminal import Stop
-from launcher.tools import NODE_TOOLS, PYTHON, VENV, content_digest
 
 CADDYFILE = ROOT / "supabase" / "gateway" / "Caddyfile"
 
@@ -90,7 +91,7 @@ def _backups(settings: Settings) -> Service:
     # Its choices are stored with the stack's; named here, another choice starts it anew.
     given = {"STATE": str(settings.state), **options}
     return Service(
-        "backups", command, {**environment.of_process(settings), **given}, (Path(__file__).parent,)
+        "backups", command, {**environment.of_process(settings), **given}, (Path(__file__).parents[1],)
     )
 
 

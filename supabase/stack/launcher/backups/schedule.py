@@ -16,9 +16,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
-from launcher import cluster, environment, private_files
+from launcher import private_files
+from launcher.backups.repository import KEY, default_keys, of
+from launcher.database import cluster
+from launcher.host import environment
 from launcher.keys import Keys
-from launcher.repository import KEY, default_keys, of
 from launcher.settings import Settings
 from launcher.terminal import Stop, run, step
 

@@ -5,10 +5,10 @@ import os
 import shutil
 from pathlib import Path
 
-from launcher import cluster
-from launcher import restore as restoring
 from launcher import settings as configuration
-from launcher.backups import Backups, keep
+from launcher.backups import restore as restoring
+from launcher.backups.schedule import Backups, keep
+from launcher.database import cluster
 from launcher.terminal import Stop, ending_in_words
 
 
@@ -65,7 +65,7 @@ COMMANDS = (keep_backups, backup, restore_drill, restore)
 def main() -> None:
     """Run the command that the argument names."""
     named = {function.__name__.replace("_", "-"): function for function in COMMANDS}
-    parser = argparse.ArgumentParser(prog="python3 -m launcher.in_container", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python3 -m launcher.containers.in_container", description=__doc__)
     parser.add_argument("command", choices=named)
     ending_in_words(named[parser.parse_args().command])
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import httpx
 import psycopg
 
-from launcher import database_server, monitoring
-from launcher.database import Database
+from launcher.database import elsewhere
+from launcher.database.schema import Database
 from launcher.keys import Keys
-from launcher.monitoring import Figures
+from launcher.services import monitoring
+from launcher.services.monitoring import Figures
 from launcher.settings import Settings, numbered
 from launcher.terminal import Stop
 
@@ -106,7 +107,7 @@ def database(opened: Database) -> tuple[bool, str]:
 
 def servers(settings: Settings, keys: Keys) -> tuple[bool, str]:
     """Return whether exactly one of the database's servers takes writes, and what each is, in words."""
-    found = database_server.look(settings, keys)
+    found = elsewhere.look(settings, keys)
     well = sum(server.is_primary for server in found) == 1
     return well, f"{'' if well else 'NOT HEALTHY: '}{', '.join(map(str, found))}"
 

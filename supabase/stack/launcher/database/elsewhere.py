@@ -14,12 +14,12 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from launcher import options
-from launcher.cluster import SET_CONNECTIONS
-from launcher.database import PASSWORDS_BEFORE, bootstrap_files, bootstrap_text
+from launcher.database.cluster import SET_CONNECTIONS
+from launcher.database.schema import PASSWORDS_BEFORE, bootstrap_files, bootstrap_text
+from launcher.host.tools import MINIMUM_POSTGRES, content_digest
 from launcher.keys import Keys
 from launcher.settings import FILES, Settings
 from launcher.terminal import Stop
-from launcher.tools import MINIMUM_POSTGRES, content_digest
 
 # For who looks after it, besides those of the services.
 OTHER_CONNECTIONS = 12

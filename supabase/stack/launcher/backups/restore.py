@@ -17,11 +17,13 @@ from typing import Any
 
 import psycopg
 
-from launcher import cluster, database_server, environment, options, private_files, system_user, tools
+from launcher import options, private_files
 from launcher import settings as configuration
-from launcher.backups import Backups
+from launcher.backups.repository import KEY, Repository, require_valid
+from launcher.backups.schedule import Backups
+from launcher.database import cluster, elsewhere
+from launcher.host import environment, system_user, tools
 from launcher.keys import Keys
-from launcher.repository import KEY, Repository, require_valid
 from launcher.settings import BACKUP_ACCESS, MAIL_SETTINGS, RESTORE, SETUP_LOG, Settings
 from launcher.terminal import SHOWN_LINES, Stop, run, step
 
@@ -144,7 +146,7 @@ def drill_elsewhere(backups: Backups, server: str) -> Restored:
     host, port = options.servers(server)[0]
     if (host, port) in options.servers(settings.options["DATABASE_SERVER"]):
         raise Stop(f"RESTORED={server} is the stack's own database, which proves nothing of its backups.")
-    with psycopg.connect(database_server.url_of_server(Keys(settings), host, port)) as connection:
+    with psycopg.connect(elsewhere.url_of_server(Keys(settings), host, port)) as connection:
         connection.read_only = True
         row = connection.execute("select system_identifier::text from pg_control_system()").fetchone()
         if row != (settings.system_identifier,):

@@ -6,8 +6,10 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from launcher import cluster_facts, environment, private_files, system_user
-from launcher.database import Database
+from launcher import private_files
+from launcher.database import cluster_facts
+from launcher.database.schema import Database
+from launcher.host import environment, system_user
 from launcher.keys import Keys
 from launcher.settings import Settings
 from launcher.terminal import Stop, run, step

@@ -4,10 +4,10 @@ import getpass
 import os
 from string import Template
 
-from launcher import environment
+from launcher.host import environment
+from launcher.host.tools import PYTHON
 from launcher.settings import FILES, ROOT, Settings
 from launcher.terminal import Stop
-from launcher.tools import PYTHON
 
 
 def text(settings: Settings) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from launcher import private_files, system_user
+from launcher import private_files
+from launcher.host import system_user
 from launcher.options import major_version
 from launcher.settings import FILES, INSIDE, RESTORE, Settings
 from launcher.terminal import Stop, run

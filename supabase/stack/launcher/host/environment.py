@@ -9,6 +9,7 @@ from string import Template
 
 from launcher import limits
 from launcher import options as site
+from launcher.host.tools import site_pages
 from launcher.keys import Keys
 from launcher.settings import (
     DISK_LIMITS,
@@ -22,7 +23,6 @@ from launcher.settings import (
     Settings,
     numbered,
 )
-from launcher.tools import site_pages
 
 TEMPLATES = ROOT / "supabase" / "services"
 OPTIONAL = ("DEPOSIT_ADDRESS", "ALARM_WEBHOOK_PRIVATE", "ALARM_WEBHOOK_KEY")

@@ -4,9 +4,11 @@ import os
 import shlex
 from pathlib import Path
 
-from launcher import cluster, compose_backups, compose_images, environment, tools
-from launcher.compose_files import secret, write_env, write_mounted
-from launcher.database import PASSWORDS_AFTER, PASSWORDS_BEFORE, password_statements
+from launcher.containers import compose_backups, compose_images
+from launcher.containers.compose_files import secret, write_env, write_mounted
+from launcher.database import cluster
+from launcher.database.schema import PASSWORDS_AFTER, PASSWORDS_BEFORE, password_statements
+from launcher.host import environment, tools
 from launcher.keys import Keys
 from launcher.settings import ROOT, Settings
 from launcher.terminal import Stop

@@ -8,11 +8,12 @@ from typing import Any
 
 import psycopg
 
-from launcher import environment, private_files
+from launcher import private_files
+from launcher.host import environment
+from launcher.host.tools import PYTHON, SUPABASE, content_digest
 from launcher.keys import Keys
 from launcher.settings import ROOT, WAY_BACK, Settings
 from launcher.terminal import Stop, run, step
-from launcher.tools import PYTHON, SUPABASE, content_digest
 
 BOOTSTRAP = ROOT / "supabase" / "bootstrap"
 PASSWORDS_BEFORE = ("postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin")

@@ -6,8 +6,8 @@ from string import Template
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from launcher import tools
-from launcher.database import Database
+from launcher.database.schema import Database
+from launcher.host import tools
 from launcher.settings import REPEATED, ROOT, SERVICES_WITH_PORTS, Settings, numbered
 from launcher.terminal import step
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from launcher.database import Database
+from launcher.database.schema import Database
 from launcher.terminal import Stop
 
 

@@ -1,0 +1,1 @@
+"""Backups: when they are made, where they lie, how they come back."""

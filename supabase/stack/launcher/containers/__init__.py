@@ -1,0 +1,1 @@
+"""What containers need of a stack."""

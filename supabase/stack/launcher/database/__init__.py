@@ -1,0 +1,1 @@
+"""The stack's PostgreSQL: its cluster, its schema, another server in its place."""

@@ -1,0 +1,1 @@
+"""The machine: programs, the system user, processes' environments."""

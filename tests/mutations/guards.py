@@ -1,18 +1,35 @@
 """Every guard of the database, read from the live catalogue, each with the SQL that removes it.
 
-A guard keeps its name while its text changes; guards.csv says which test kills its mutant.
+A guard keeps its name while its text changes. Its mutant is killed by the test of its kind or its noun, by
+the one that its edit names, or by that of its row in guards.csv.
 """
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
+from tests.mutations.nearest import nearest
 from tests.support.pgtap import SCHEMAS
+
+ROOT = Path(__file__).parents[2]
+TESTS = "tests/db/{}.sql"
+# The file that tests each kind of guard, whatever its noun.
+OF_KIND = {
+    "ledger rule": "ledger_checks",
+    "constraint": "constraints",
+    "missing grant": "authz_matrix",
+    "row security": "roles",
+    "unique index": "constraints",
+}
+# What a schema file makes: 140_deposits.sql makes public.deposits, and tests/db/deposits.sql tests it.
+MADE = re.compile(r"^create (?:table|view|function|domain|type) (\w+\.\w+)", re.MULTILINE)
+ABOUT = (re.compile(r" in (\w+\.\w+)"), re.compile(r"(\w+\.\w+)"))
 
 EDITS = Path(__file__).parent / "edits.toml"
 CATALOGUE = Path(__file__).with_name("catalogue.sql")
@@ -56,11 +73,29 @@ EVERY_ROLE = "array['super_admin', 'finance_admin', 'support_admin']::public.adm
 
 @dataclass(frozen=True)
 class Guard:
-    """One guard: its name, the SQL that removes it and, for tests of the stack, the SQL that restores it."""
+    """One guard: its name, the SQL that removes it and, for tests of the stack, the SQL that restores it.
+
+    With the test that kills its mutant if no row says otherwise, or the reason why none can.
+    """
 
     name: str
     removal: str
     restore: str = ""
+    test: str = ""
+    reason: str = ""
+
+
+def usual_test(kind: str, about: str) -> str:
+    """Return the pgTAP file of this kind of guard, or of the noun that it is about; empty without one."""
+    named = next((found[1] for pattern in ABOUT if (found := pattern.search(about))), "")
+    file = TESTS.format(OF_KIND.get(kind) or _nouns().get(named, ""))
+    return file if (ROOT / file).exists() else ""
+
+
+@cache
+def _nouns() -> Mapping[str, str]:
+    files = sorted((ROOT / "sql" / "schema").glob("*.sql"))
+    return {name: file.stem.partition("_")[2] for file in files for name in MADE.findall(file.read_text())}
 
 
 def read(connection: psycopg.Connection[Any]) -> list[Guard]:
@@ -76,7 +111,7 @@ def read(connection: psycopg.Connection[Any]) -> list[Guard]:
 
 def _objects(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
     for kind, name, removal, restore in connection.execute(CATALOGUE.read_text()):
-        yield Guard(f"{kind}: {name}", removal, restore)
+        yield Guard(f"{kind}: {name}", removal, restore, usual_test(kind, name))
 
 
 def _definitions(connection: psycopg.Connection[Any]) -> dict[str, tuple[str, str]]:
@@ -88,9 +123,8 @@ def _in_functions(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
     for name, (definition, source) in _definitions(connection).items():
         seen: dict[str, int] = {}
         for kind, mutated in _mutations(source):
-            yield Guard(
-                f"{kind} in {name}{_number(seen, kind)}", definition.replace(source, mutated), definition
-            )
+            title, test = f"{kind} in {name}{_number(seen, kind)}", usual_test(kind, f" in {name}")
+            yield Guard(title, definition.replace(source, mutated), definition, test)
 
 
 def sentences(connection: psycopg.Connection[Any]) -> Iterator[tuple[str, str]]:
@@ -165,7 +199,8 @@ def _ledger_rules(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
             assert rule
             named = rule[1] or rule[2]
             silenced = definition.replace(question, f"({question}\n limit 0)\n")
-            yield Guard(f"ledger rule: {named}{_number(seen, named)}", silenced, definition)
+            title, test = f"ledger rule: {named}{_number(seen, named)}", usual_test("ledger rule", "")
+            yield Guard(title, silenced, definition, test)
 
 
 def _split(text: str, word: str) -> list[str]:
@@ -187,6 +222,8 @@ def _edits(connection: psycopg.Connection[Any]) -> Iterator[Guard]:
     for edit in tomllib.loads(EDITS.read_text())["edit"]:
         definition, source = definitions[edit["where"]]
         if source.count(edit["old"]) != 1:
-            raise ValueError(f"{edit['where']} holds {source.count(edit['old'])} times: {edit['old']}")
+            raise ValueError(nearest(edit["old"], {edit["where"]: source}))
         mutated = definition.replace(source, source.replace(edit["old"], edit["new"]))
-        yield Guard(f"condition: {edit['name']}", mutated, definition)
+        reason = edit.get("reason", "")
+        test = edit.get("test") or ("" if reason else usual_test("condition", edit["where"]))
+        yield Guard(f"condition: {edit['name']}", mutated, definition, test, reason)

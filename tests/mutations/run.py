@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from queue import Queue
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import psycopg
 
@@ -31,11 +32,22 @@ TIMED_OUT = "canceling statement due to statement timeout"
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the list: a guard, the test that kills its mutant, or why no test can."""
+    """A guard with the test that kills its mutant, or why no test can."""
 
     guard: str
     test: str
     reason: str
+
+
+class Named(Protocol):
+    """A guard of whatever kind: its name, and the test or the reason that need no row of the list."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def test(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -52,9 +64,15 @@ class TrialResult:
 
 
 def listed(path: Path = LIST) -> list[Row]:
-    """Return the rows of a list."""
+    """Return the rows of a list: the guards whose test does not follow from their kind, noun or edit."""
     with path.open(newline="") as file:
         return [Row(**row) for row in csv.DictReader(file)]
+
+
+def assigned(guards: Iterable[Named], rows: Iterable[Row]) -> list[Row]:
+    """Return every guard with its test: its row's, or the one that it needs no row for."""
+    own = {row.guard: row for row in rows}
+    return [own.get(guard.name) or Row(guard.name, guard.test, guard.reason) for guard in guards]
 
 
 @contextmanager
@@ -175,15 +193,28 @@ def spread(items: Sequence[S], databases: Sequence[str], work: Callable[[S, str]
         yield from pool.map(one, items)
 
 
-def difference(names: Iterable[str], rows: Sequence[Row], path: Path = LIST) -> list[str]:
-    """Return each difference between a list and the guards that there are, a line each."""
-    known, named = set(names), [row.guard for row in rows]
+def difference(guards: Sequence[Named], rows: Sequence[Row], path: Path = LIST) -> list[str]:
+    """Return what is wrong with a list, a line each; a changed guard is offered the name that it has now."""
+    own, known = {row.guard: row for row in rows}, {guard.name: guard for guard in guards}
+    assert len(known) == len(guards), "two guards of one name"
+    unlisted = [row.guard for row in assigned(guards, []) if not (row.test or row.reason or row.guard in own)]
+    gone, rowless = sorted(set(own) - set(known)), sorted(set(known) - set(own))
     return [
-        *(f"not in {path.name}: {name}" for name in sorted(known - set(named))),
-        *(f"in {path.name} and no longer a guard: {name}" for name in sorted(set(named) - known)),
-        *(f"twice in {path.name}: {name}" for name in sorted({n for n in named if named.count(n) > 1})),
+        *(f"no test kills: {name}" for name in sorted(unlisted)),
+        *(f"in {path.name} and no longer a guard: {name}{_offer(name, rowless)}" for name in gone),
+        *(f"twice in {path.name}: {row.guard}" for row in rows if own[row.guard] is not row),
         *(f"neither a test nor a reason: {row.guard}" for row in rows if bool(row.test) == bool(row.reason)),
+        *(
+            f"needs no row in {path.name}: {row.guard}"
+            for row in rows
+            if row.guard in known and row.test and row.test == known[row.guard].test
+        ),
     ]
+
+
+def _offer(name: str, rowless: Sequence[str]) -> str:
+    likely = get_close_matches(name, rowless, 1)
+    return f"\n  Was it changed? Then its row begins with: {likely[0]}" if likely else ""
 
 
 def save(rows: Sequence[Row], path: Path = LIST) -> None:

@@ -2,15 +2,19 @@
 
 A guard is every raised error, every limit (a constant that is a number), every line of the gateway's file
 that closes, limits or changes something, and each condition of sources.toml, which nothing recognises. Its
-name is made of function and text: a row outlives a moved line, not a changed one.
+name is made of function and text, so that a row outlives a line that was moved, also to another file.
 """
 
 import ast
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from tests.mutations.nearest import nearest
 
 ROOT = Path(__file__).parents[2]
 EDITS = Path(__file__).parent / "sources.toml"
@@ -28,11 +32,13 @@ UNGUARDED = re.compile(
 
 @dataclass(frozen=True)
 class SourceEdit:
-    """One guard: its name, its file, and the file's text without it."""
+    """One guard: its name, its file, the file's text without it; an edit's test, or why none can kill it."""
 
     name: str
     path: str
     mutated: str
+    test: str = ""
+    reason: str = ""
 
     @property
     def services(self) -> tuple[str, ...]:
@@ -47,33 +53,50 @@ def read() -> list[SourceEdit]:
     """Return every guard of the sources, ordered by name.
 
     Raises:
-        ValueError: an edit of sources.toml does not stand exactly once in its file.
+        ValueError: an edit of sources.toml does not stand exactly once in its file, or in one of all files.
     """
     found = [*_of_python(), *_of_gateway(), *_edits()]
     return sorted(found, key=lambda guard: guard.name)
 
 
 def _of_python() -> Iterator[SourceEdit]:
-    for folder in FOLDERS:
-        for path in sorted((ROOT / "functions" / folder).rglob("*.py")):
-            text = path.read_text()
-            yield from _of_module(str(path.relative_to(ROOT)), text)
+    for path, text in _modules().items():
+        yield from _of_module(path, text)
+
+
+@cache
+def _modules() -> dict[str, str]:
+    folders = [ROOT / "functions" / folder for folder in FOLDERS]
+    paths = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    return {str(path.relative_to(ROOT)): path.read_text() for path in paths}
 
 
 def _of_module(path: str, text: str) -> Iterator[SourceEdit]:
-    seen: dict[str, int] = {}
-    for kind, node, replacement in _guards(ast.parse(text)):
-        name = _numbered(seen, f"{kind} in {path}")
+    for name, node, replacement in _named(path, text):
         yield SourceEdit(name, path, _replaced(text, node, replacement))
 
 
 def raised(path: str, text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each raised error of a module: its guard's name, and the row and column where it stands."""
-    seen: dict[str, int] = {}
-    for kind, node, _ in _guards(ast.parse(text)):
-        name = _numbered(seen, f"{kind} in {path}")
+    for name, node, _ in _named(path, text):
         if isinstance(node, ast.Raise):
             yield name, node.lineno, node.col_offset
+
+
+def _named(path: str, text: str) -> Iterator[tuple[str, ast.stmt | ast.expr, str]]:
+    """Yield the guards of a module; a name has the path only where several modules have one of that name."""
+    seen: dict[str, int] = {}
+    for kind, node, replacement in _guards(ast.parse(text)):
+        name = f"{kind} in {path}" if _modules_with()[kind] > 1 else kind
+        yield _numbered(seen, name), node, replacement
+
+
+@cache
+def _modules_with() -> Counter[str]:
+    """Count the modules that have a guard of each name."""
+    return Counter(
+        kind for text in _modules().values() for kind in {kind for kind, *_ in _guards(ast.parse(text))}
+    )
 
 
 def _numbered(seen: dict[str, int], name: str) -> str:
@@ -130,7 +153,7 @@ def _of_gateway() -> Iterator[SourceEdit]:
         elif text and not text.startswith(("#", "@")) and not UNGUARDED.match(text) and blocks:
             where = " > ".join(block or "options" for block in blocks)
             for title, without in _without(line):
-                name = _numbered(seen, f"{title[:80]} of {where} in {CADDYFILE}")
+                name = _numbered(seen, f"{title[:80]} of {where}")
                 mutated = "".join([*lines[:number], without, *lines[number + 1 :]])
                 yield SourceEdit(name, CADDYFILE, mutated)
 
@@ -146,9 +169,14 @@ def _without(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _edits() -> Iterator[SourceEdit]:
+    paths = [*sorted((ROOT / "functions").rglob("*.py")), ROOT / CADDYFILE]
+    everywhere = {str(path.relative_to(ROOT)): path.read_text() for path in paths}
     for edit in tomllib.loads(EDITS.read_text())["edit"]:
-        text = (ROOT / edit["file"]).read_text()
-        if text.count(edit["old"]) != 1:
-            raise ValueError(f"{edit['file']} holds {text.count(edit['old'])} times: {edit['old']}")
-        mutated = text.replace(edit["old"], edit["new"])
-        yield SourceEdit(f"condition: {edit['name']}", edit["file"], mutated)
+        old, file = edit["old"], edit.get("file")
+        texts = {file: everywhere[file]} if file else everywhere
+        holding = [path for path, text in texts.items() if old in text]
+        if sum(texts[path].count(old) for path in holding) != 1:
+            raise ValueError(nearest(old, texts))
+        mutated = texts[holding[0]].replace(old, edit["new"])
+        test, reason = edit.get("test", ""), edit.get("reason", "")
+        yield SourceEdit(f"condition: {edit['name']}", holding[0], mutated, test, reason)

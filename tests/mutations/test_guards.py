@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutations import coverage, guards, run, services
+from tests.mutations import coverage, guards, run, services, sources
 from tests.mutations.run import Row
 from tests.support.stack import Stack
 
@@ -47,12 +47,16 @@ def url() -> str:
 
 
 def test_the_list_names_every_guard_and_nothing_else(url: str) -> None:
-    wrong = run.difference([guard.name for guard in run.guards_of(url)], run.listed())
+    wrong = run.difference(run.guards_of(url), run.listed())
     assert not wrong, "\n".join([*wrong, "Each new guard needs a test: make mutations FIND=1"])
 
 
-def test_every_test_that_is_named_exists() -> None:
-    tests = [row.test for row in [*run.listed(), *run.listed(services.LIST)]]
+def test_every_test_that_is_named_exists(url: str) -> None:
+    rows = [
+        *run.assigned(run.guards_of(url), run.listed()),
+        *run.assigned(sources.read(), run.listed(services.LIST)),
+    ]
+    tests = [row.test for row in rows]
     named = {match for test in tests for match in re.findall(r"(tests/[\w/]+\.\w+)((?:::\w+)*)", test)}
     assert len(named) > 100
     assert [test for test in sorted(named) if not _exists(*test)] == []
@@ -66,7 +70,7 @@ def _exists(file: str, names: str) -> bool:
 
 
 def test_a_sample_of_mutants_is_killed(url: str) -> None:
-    rows = [row for row in run.listed() if row.guard in SAMPLE]
+    rows = [row for row in run.assigned(run.guards_of(url), run.listed()) if row.guard in SAMPLE]
     assert {row.guard for row in rows} == set(SAMPLE)
     known = {guard.name: guard for guard in run.guards_of(url)}
     assert {row.guard: failure for row, failure in run.run_rows(known, rows, url) if failure} == {}

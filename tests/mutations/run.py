@@ -198,10 +198,10 @@ def difference(guards: Sequence[Named], rows: Sequence[Row], path: Path = LIST) 
     own, known = {row.guard: row for row in rows}, {guard.name: guard for guard in guards}
     assert len(known) == len(guards), "two guards of one name"
     unlisted = [row.guard for row in assigned(guards, []) if not (row.test or row.reason or row.guard in own)]
-    gone, rowless = sorted(set(own) - set(known)), sorted(set(known) - set(own))
+    former, rowless = sorted(set(own) - set(known)), sorted(set(known) - set(own))
     return [
         *(f"no test kills: {name}" for name in sorted(unlisted)),
-        *(f"in {path.name} and no longer a guard: {name}{_offer(name, rowless)}" for name in gone),
+        *(f"in {path.name} and no longer a guard: {name}{_offer(name, rowless)}" for name in former),
         *(f"twice in {path.name}: {row.guard}" for row in rows if own[row.guard] is not row),
         *(f"neither a test nor a reason: {row.guard}" for row in rows if bool(row.test) == bool(row.reason)),
         *(

@@ -24,7 +24,7 @@ def test_the_list_names_every_guard_and_nothing_else() -> None:
     assert not wrong, "\n".join([*wrong, "Each new guard needs a test: make mutations FIND=1"])
 
 
-def test_a_moved_guard_keeps_its_row_and_a_changed_one_is_offered_its_new_name(
+def test_a_moved_line_keeps_its_row_and_a_changed_one_is_offered_its_new_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before, after = "the server closed the connection", "the server ended the connection"
@@ -36,10 +36,10 @@ def test_a_moved_guard_keeps_its_row_and_a_changed_one_is_offered_its_new_name(
         return run.difference(sources.read(), run.listed(services.LIST), services.LIST)
 
     assert wrong_with(text) == []
-    unlisted, gone = wrong_with(text.replace(before, after))
+    unlisted, former = wrong_with(text.replace(before, after))
     assert f"no test kills: raise OperationalError('{after}')" in unlisted
-    assert before in gone
-    assert after in gone.partition("begins with: ")[2]
+    assert before in former
+    assert after in former.partition("begins with: ")[2]
 
 
 def test_each_row_names_a_test() -> None:

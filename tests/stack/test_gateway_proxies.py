@@ -12,12 +12,17 @@ from tests.stack.test_gateway import FORGED
 from tests.stack.test_gateway_logs import logged
 from tests.support import plain_http
 from tests.support.mail import Mailbox
-from tests.support.own_gateway import PERSON, Gateway, running
+from tests.support.own_gateway import FILE, PERSON, Gateway, running
 from tests.support.stack import Stack, service_env
 
 CLIENT = "203.0.113.9"
 PROXY, OTHER = "127.0.0.1", "127.0.0.2"
-SERVICES = ("rest", "auth", "storage", "functions")
+# What each service is asked; a file and the configuration go another way through the gateway than the rest.
+PATHS = {
+    **{name: f"/{name}/v1/x" for name in ("rest", "auth", "storage", "functions")},
+    "file": FILE,
+    "config": "/config.js",
+}
 FORWARDED = {"x-forwarded-for": CLIENT}
 
 
@@ -37,24 +42,24 @@ def behind_cloudflare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate
         yield started
 
 
-def seen(gateway: Gateway, headers: Any, address: str = PROXY, service: str = "auth") -> dict[str, str]:
+def seen(gateway: Gateway, headers: Any, address: str = PROXY, path: str = "/auth/v1/x") -> dict[str, str]:
     """Return the headers that a service gets of a request from this address."""
     given = [*PERSON.items(), *(headers.items() if isinstance(headers, dict) else headers)]
     with plain_http.client(address, base_url=f"http://127.0.0.1:{gateway.port}") as http:
-        return dict(http.get(f"/{service}/v1/x", headers=given).raise_for_status().json()["headers"])
+        return dict(http.get(path, headers=given).raise_for_status().json()["headers"])
 
 
 @pytest.mark.threat("T78", "T124")
-@pytest.mark.parametrize("service", SERVICES)
-def test_a_trusted_proxy_says_who_the_client_is(behind: Gateway, service: str) -> None:
-    given = seen(behind, FORWARDED, service=service)
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_a_trusted_proxy_says_who_the_client_is(behind: Gateway, path: str) -> None:
+    given = seen(behind, FORWARDED, path=path)
     assert (given["x-real-ip"], given["x-forwarded-for"]) == (CLIENT, CLIENT)
 
 
 @pytest.mark.threat("T78", "T124")
-@pytest.mark.parametrize("service", SERVICES)
-def test_any_other_address_says_nothing(behind: Gateway, service: str) -> None:
-    given = seen(behind, FORGED, OTHER, service)
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_any_other_address_says_nothing(behind: Gateway, path: str) -> None:
+    given = seen(behind, FORGED, OTHER, path)
     assert "6.6.6.6" not in str(given)
     assert (given["x-real-ip"], given["x-forwarded-for"]) == (OTHER, OTHER)
 

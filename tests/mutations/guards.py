@@ -167,7 +167,8 @@ def _mutations(source: str) -> Iterator[tuple[str, str]]:
 
 def _arguments(text: str, start: int) -> tuple[list[str], int]:
     """Return the arguments of a call whose bracket opens before `start`, and where the call ends."""
-    depth, quoted, since, parts = 0, False, start, []
+    parts: list[str] = []
+    depth, quoted, since = 0, False, start
     for at in range(start, len(text)):
         message = text[at]
         if message == "'":

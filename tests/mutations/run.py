@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from queue import Queue
 from typing import Any, Protocol, TypeVar
@@ -19,7 +20,8 @@ from tests.mutations import guards as catalogue
 from tests.mutations.guards import Guard
 from tests.support import pgtap
 
-S, T = TypeVar("S"), TypeVar("T")
+S = TypeVar("S")
+T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).parent / "guards.csv"
@@ -130,12 +132,12 @@ def in_stack(guard: Guard, test: str, url: str) -> TrialResult:
     if not guard.restore:
         raise RuntimeError(f"{guard.name} cannot be put back: only a pgTAP test can run without it.")
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(guard.removal)  # type: ignore[call-overload]
+        connection.execute(guard.removal)
         try:
             command = [sys.executable, "-m", "pytest", "-q", "-x", *test.split()]
             done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
         finally:
-            connection.execute(guard.restore)  # type: ignore[call-overload]
+            connection.execute(guard.restore)
     # 1 is pytest's exit status for tests that ran and failed; 2 to 5 say that none did.
     if done.returncode > 1:
         raise RuntimeError(f"{test} did not run:\n{done.stdout}{done.stderr}")
@@ -158,7 +160,7 @@ def run_rows(guards: dict[str, Guard], rows: Sequence[Row], url: str) -> Iterato
     # The stack has one database, so these go one after the other.
     for row in rows:
         if row not in inside:
-            yield row, failure_of(lambda row=row: in_stack(guards[row.guard], row.test, url))
+            yield row, failure_of(partial(in_stack, guards[row.guard], row.test, url))
 
 
 def red_already(tests: Iterable[str], databases: Sequence[str]) -> set[str]:

@@ -35,7 +35,7 @@ class Mailbox:
 
     def link_in(self, message: dict[str, Any]) -> str:
         """Return the page of the site that the link of an email leads to."""
-        links = [link.replace("&amp;", "&") for link in LINK.findall(message["html"])]
+        links: list[str] = [link.replace("&amp;", "&") for link in LINK.findall(message["html"])]
         return next(link for link in links if "/auth/confirm?" in link)
 
     def opened_by(self, message: dict[str, Any]) -> str:

@@ -270,7 +270,7 @@ def meanwhile(stack: Stack, statement: str, email: str) -> Iterator[Send]:
         "select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid)) limit 1"
     )
     with ThreadPoolExecutor(1) as pool, psycopg.connect(stack.values["DATABASE_ADMIN_URL"]) as holder:
-        holder.execute(statement, [email])  # type: ignore[call-overload]
+        holder.execute(statement, [email])
 
         def send(request: Callable[[], httpx.Response]) -> Future[httpx.Response]:
             sent = pool.submit(request)

@@ -51,7 +51,8 @@ class OwnCluster:
         private_files.make_folder(folder)
         system_user.hand_over(folder)
         source = ["-h", "127.0.0.1", "-p", str(original.ports["postgres"]), "-U", "supabase_admin"]
-        command = [self.postgres / "pg_basebackup", "-D", folder, "--checkpoint=fast", "--no-sync", *source]
+        options: list[str | Path] = ["-D", folder, "--checkpoint=fast", "--no-sync", *source]
+        command: list[str | Path] = [self.postgres / "pg_basebackup", *options]
         env = {**os.environ, "PGPASSWORD": self.keys.values["PASSWORD_supabase_admin"]}
         subprocess.run(system_user.as_user(command, system_user.name()), check=True, cwd="/", env=env)
 

@@ -85,7 +85,9 @@ class OwnEdge:
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
         """Serve from a thread of the test's process, for tests that need no process to end."""
-        settings = EdgeSettings(**{name.lower(): value for name, value in self._settings().items()})
+        settings = EdgeSettings.model_validate(
+            {name.lower(): value for name, value in self._settings().items()}
+        )
         with serving(make_app(settings), self.port):
             self._wait()
             yield

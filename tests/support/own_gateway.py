@@ -43,7 +43,7 @@ PLACES = {"rest": 56, "auth": 32, "storage": 24, "functions": 24}
 FILE, SIGN = "/storage/v1/object/receipts", "/storage/v1/object/upload/sign/receipts"
 # Responses by query: to more than PostgREST reads, others, its own while the database is away, raised ones.
 JSON = "application/json; charset=utf-8"
-SAID = {
+SAID: dict[str, tuple[int, str, *tuple[tuple[str, str], ...]]] = {
     "too-long": (400, "text/plain; charset=utf-8"),
     "wrong": (400, JSON),
     "text": (200, "text/plain; charset=utf-8"),
@@ -73,8 +73,9 @@ class Echo(BaseHTTPRequestHandler):
             self.access()
             return
         if said := SAID.get(self.path.partition("?")[2]):
-            self.send_response(said[0])
-            for name, value in (("content-type", said[1]), *said[2:]):
+            status, kind, *others = said
+            self.send_response(status)
+            for name, value in (("content-type", kind), *others):
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(b'"said"')

@@ -118,8 +118,8 @@ class PatroniCluster:
 
     def _patronictl(self, command: str, *arguments: str | Path) -> None:
         # Any node's file names etcd; without that it would wait for ever.
-        called = ["timeout", "60", "patronictl", "-c", self.nodes[0].folder / "patroni.yml", command]
-        run([*called, "harborline", *arguments, "--force"], None, env=environment.base())
+        called: list[str | Path] = ["timeout", "60", "patronictl", "-c", self.nodes[0].folder / "patroni.yml"]
+        run([*called, command, "harborline", *arguments, "--force"], None, env=environment.base())
 
     def start_etcd(self, number: int) -> None:
         """Start one etcd node."""
@@ -141,7 +141,7 @@ class PatroniCluster:
             "initial-cluster": members,
             "logger": "zap",
         }
-        command = ["etcd", *(f"--{name}={value}" for name, value in options.items())]
+        command: list[str | Path] = ["etcd", *(f"--{name}={value}" for name, value in options.items())]
         self.etcd[number - 1] = self._spawn(command, f"etcd{number}")
 
     def start_node(self, node: Node) -> None:
@@ -343,7 +343,8 @@ class PatroniCluster:
         for node in self.nodes:
             shutil.rmtree(node.data)
         # It would wait for a node that has what is no longer wanted.
-        remove = ["patronictl", "-c", self.nodes[0].folder / "patroni.yml", "remove", "harborline"]
+        file: str | Path = self.nodes[0].folder / "patroni.yml"
+        remove = ["patronictl", "-c", file, "remove", "harborline"]
         confirmed = b"harborline\nYes I am aware\n"
         subprocess.run(remove, input=confirmed, check=True, capture_output=True, timeout=60)
         first = self.nodes[0]

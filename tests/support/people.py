@@ -104,8 +104,10 @@ class Member(ApiClient):
     ) -> httpx.Response:
         """Upload a receipt under the name that the specification's client gives it."""
         path = f"{self.user_id}/{time.time_ns() // 1_000_000}.{extension}"
-        files = {"cacheControl": (None, "3600"), "": (path.split("/")[1], content or png(), kind)}
-        return self.http.post(f"/storage/v1/object/receipts/{path}", files=files)
+        file = (path.split("/")[1], content or png(), kind)
+        return self.http.post(
+            f"/storage/v1/object/receipts/{path}", files=[("cacheControl", (None, "3600")), ("", file)]
+        )
 
     def receipt(self) -> str:
         """Upload a receipt and return the public form of its address."""

@@ -109,7 +109,7 @@ class Pod:
 
     def _shared(self, volume: dict[str, Any]) -> Path:
         """Return the folder of a volume that all containers of the pod write to."""
-        folder = self._folder / "volumes" / volume["name"]
+        folder: Path = self._folder / "volumes" / volume["name"]
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o1777)
         return folder
@@ -121,7 +121,7 @@ class Pod:
             if "secret" in volume
             else ("ConfigMap", volume["configMap"]["name"])
         )
-        folder = self._folder / "volumes" / volume["name"]
+        folder: Path = self._folder / "volumes" / volume["name"]
         folder.mkdir(parents=True, exist_ok=True)
         for key, text in self._data[kind, name].items():
             (folder / key).write_bytes(base64.b64decode(text) if kind == "Secret" else text.encode())

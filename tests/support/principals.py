@@ -115,7 +115,8 @@ def _false(token: str, key_file: Path) -> dict[str, str]:
     header, claims = _part(head), _part(body)
     document = json.loads(key_file.read_text())
     key = jwk.import_key(document)
-    fresh = type(key).generate_key(2048 if document["kty"] == "RSA" else "P-256")
+    is_rsa = document["kty"] == "RSA"
+    fresh = jwk.generate_key("RSA", 2048) if is_rsa else jwk.generate_key("EC", "P-256")
     names = {"alg": header["alg"], "kid": header["kid"]}
     algorithms = [header["alg"]]
     return {

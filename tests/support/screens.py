@@ -482,14 +482,15 @@ class Screens:
             "select set_config('request.jwt.claims', %s, false), set_config('request.headers', %s, false)",
             [json.dumps(claims), json.dumps({"x-real-ip": "203.0.113.7"})],
         )
-        self.connection.execute(f"set role {role}")  # type: ignore[arg-type]  # one of three
+        self.connection.execute(f"set role {role}")
 
     def leave(self) -> None:
         """Become the superuser again."""
         self.connection.execute("reset role")
 
     def _page(self, wire: str, name: str) -> int:
-        return max(1, math.ceil(PAGES[name] * self._listed[wire] / PAGE_ROWS))
+        pages: int = math.ceil(PAGES[name] * self._listed[wire] / PAGE_ROWS)
+        return max(1, pages)
 
     def ask(self, call: Call, facts: Facts) -> list[Any]:
         """Make one call and return its rows."""

@@ -26,6 +26,7 @@ def interleave(
 ) -> Result:
     """Run the second call when the first is at a place; commit both."""
     first, second = sessions
+    harness.prove(*group.values())
     if place == "early":
         with harness.holding(*ALL_LOCKS, group=group):
             works = [_started(harness, s, group, c) for s, c in zip(sessions, calls, strict=True)]

@@ -12,8 +12,12 @@ class Connection(Protocol):
 
 def set_member(owner: Connection, user_id: str, /, **columns: object) -> None:
     """Set wallet, status or hold of a member as an honest change would."""
-    for name, value in columns.items():
-        owner.execute(f"update private.profiles set {name} = %s where user_id = %s", [value, user_id])
+    # At once: a hold has a reason and an end, or neither.
+    assigned = ", ".join(f"{name} = %s" for name in columns)
+    owner.execute(
+        f"update private.profiles set {assigned} where user_id = %s",
+        [*columns.values(), user_id],
+    )
     owner.execute(
         "select private.audit('system', 'member.updated', 'profile', p.id,"
         " private.member_entry(p.id, array['wallet', 'status', 'hold_until']))"

@@ -492,7 +492,7 @@ def test_an_early_failure_of_a_test_stack_is_reported_and_leaves_nothing(
     (fresh / "initdb").write_text("#!/bin/sh\necho no cluster today; exit 1\n")
     (fresh / "initdb").chmod(0o755)
     before = set(configuration.ROOT.glob(".stack-test-*"))
-    response = launch(fresh, "generate", PG_BIN=str(fresh))
+    response = launch(fresh, "run", "tests", "generate", PG_BIN=str(fresh))
     assert response.returncode == 1
     assert "no cluster today" in response.stderr
     assert not set(configuration.ROOT.glob(".stack-test-*")) - before

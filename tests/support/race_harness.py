@@ -24,7 +24,7 @@ from tests.support.wallet import wallet_of
 FIXTURE_MEMBERS = [Path(__file__).with_name(name) for name in ("wallet.sql", "fixture_members.sql")]
 MONEY_LOCK = "select pg_advisory_xact_lock(private.lock_key('money'))"
 AUDIT_LOCK = "select pg_advisory_xact_lock(private.lock_key('audit_log'))"
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 MemberGroup = dict[str, str]
 Connection = psycopg.Connection[tuple[Any, ...]]
 

@@ -94,8 +94,14 @@ def usual_test(kind: str, about: str) -> str:
 
 @cache
 def _nouns() -> Mapping[str, str]:
-    files = sorted((ROOT / "sql" / "schema").glob("*.sql"))
-    return {name: file.stem.partition("_")[2] for file in files for name in MADE.findall(file.read_text())}
+    """Return the noun of each table and function: a schema file without a test continues the noun before."""
+    nouns: dict[str, str] = {}
+    noun = ""
+    for file in sorted((ROOT / "sql" / "schema").glob("*.sql")):
+        own = file.stem.partition("_")[2]
+        noun = own if (ROOT / TESTS.format(own)).exists() else noun
+        nouns |= dict.fromkeys(MADE.findall(file.read_text()), noun)
+    return nouns
 
 
 def read(connection: psycopg.Connection[Any]) -> list[Guard]:

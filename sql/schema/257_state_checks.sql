@@ -181,6 +181,32 @@ full join (
 where s.key is null or e.state is distinct from private.setting_state(s);
 comment on view private.setting_discrepancies is 'Settings that are not what their last entry of the audit log says, or are gone.';
 
+create function private.standing_violations() returns table (rule text, object text, user_id uuid, details jsonb)
+language plpgsql stable set search_path = '' as $$
+begin
+    return query
+    -- I25 No administrator session lasts longer than eight hours.
+    select 'I25', s.session_token::text, null::uuid, null::jsonb
+    from public.admin_sessions as s
+    left join private.admin_session_activity as a on s.session_token = a.session_token
+    where a.session_token is null or s.expires_at > a.started_at + interval '8 hours 1 second'
+    union all
+    -- I40 Package sizes, pairing rates and percentages are those of the compensation plan.
+    select 'I40', c.object, null, null
+    from private.plan_discrepancies as c
+    union all
+    -- I49 An administrator is what the last entry of the audit log says.
+    select 'I49', a.id::text, null, a.details
+    from private.administrator_discrepancies as a
+    union all
+    -- I52 And so is a setting.
+    select 'I52', s.key, null, s.details
+    from private.setting_discrepancies as s;
+end
+$$;
+comment on function private.standing_violations() is
+'Rules about what stays small: administrators, their sessions, the plan, settings. I25, I40, I49, I52.';
+
 -- Rows from before entries said what they are, and those that a migration brings, are taken as they stand.
 create function private.backfill_states() returns void
 language plpgsql volatile set search_path = '' as $$

@@ -12,6 +12,18 @@ constraint amount_has_at_most_two_decimals check (
 comment on domain public.usd is
 'US dollars, exact. NaN sorts above Infinity, so the comparison rejects it; scale() reads the unrounded value.';
 
+-- plpgsql without a search_path: the constraints of each statement ask for it, and so it costs least. Members and trusted programs
+-- insert requests themselves.
+create function private.largest_amount() returns numeric
+language plpgsql immutable as $$
+begin
+    return 10000000;
+end
+$$;
+comment on function private.largest_amount() is
+'The largest amount of a request, a bonus, a journal row or a package, in US dollars. Sums of these may be larger.';
+grant execute on function private.largest_amount() to authenticated, service_role;
+
 create type public.account_status as enum ('active', 'pending', 'suspended', 'disabled');
 create type public.request_status as enum ('pending', 'approved', 'rejected');
 create type public.bonus_type as enum ('referral', 'pairing', 'override');

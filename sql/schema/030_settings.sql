@@ -53,7 +53,7 @@ update private.settings set needs_proof = true
 where key in ('alarm.webhook_url', 'deposit.address', 'deposit.tolerance', 'explorer.url', 'support.email', 'support.url');
 
 create table private.packages (
-    value public.usd primary key check (value between 1 and 10000000 and value = trunc(value)),
+    value public.usd primary key check (value between 1 and private.largest_amount() and value = trunc(value)),
     label text not null unique,
     pairing_percent integer not null check (pairing_percent between 1 and 50),
     value_cents integer generated always as ((value * 100)::integer) stored unique
@@ -455,7 +455,7 @@ language sql stable security definer set search_path = '' as $$
             'reentry', private.reentry_percent()::text
         ),
         'limits', pg_catalog.jsonb_build_object(
-            'min_withdrawal', private.money(100), 'min_deposit', private.money(1), 'max_amount', private.money(10000000),
+            'min_withdrawal', private.money(100), 'min_deposit', private.money(1), 'max_amount', private.money(private.largest_amount()),
             'receipt_max_bytes', (select b.file_size_limit from storage.buckets as b where b.id = 'receipts')
         ),
         'review_due_hours', private.setting('review.due_hours'),

@@ -23,7 +23,7 @@ create table private.profiles (
     display_name text not null check (length(display_name) between 1 and 80),
     email text check (length(email) between 3 and 255),
     referrer_id uuid references private.profiles (id) on delete restrict,
-    package_value public.usd not null default 0 check (package_value between 0 and 10000000),
+    package_value public.usd not null default 0 check (package_value between 0 and private.largest_amount()),
     package_size public.usd generated always as (nullif(package_value, 0)) stored
     references private.packages (value) on delete restrict,
     package_approved boolean generated always as (package_value > 0) stored,

@@ -7,7 +7,7 @@ create table public.deposits (
     -- New ids stand together in every index that has one, also in that of what the audit log is about.
     id uuid primary key default private.time_ordered_id(),
     user_id uuid not null references private.profiles (user_id) on delete restrict,
-    amount public.usd not null check (amount between 1 and 10000000),
+    amount public.usd not null check (amount between 1 and private.largest_amount()),
     reference_number text not null check (length(reference_number) between 1 and 200),
     receipt_url text not null check (length(receipt_url) between 1 and 2000),
     status public.request_status not null default 'pending',
@@ -86,7 +86,7 @@ language plpgsql stable set search_path = '' as $$
 declare
     v_is_size boolean := exists (select 1 from private.packages as k where k.value = p_amount);
 begin
-    if p_amount not between 1 and 10000000 then
+    if p_amount not between 1 and private.largest_amount() then
         perform private.raise_error(400, 'invalid_amount', 'Enter an amount from $1.00 to $10,000,000.00.');
     end if;
     if p_amount <= private.missing_cash_in(p_package, p_cash_in) then

@@ -105,7 +105,7 @@ comment on function private.lock_deposit(uuid, private.admin_users) is
 create function private.require_received_amount(p_received numeric) returns void
 language plpgsql immutable set search_path = '' as $$
 begin
-    if p_received not between 0.01 and 10000000 or p_received <> pg_catalog.trunc(p_received, 2) then
+    if p_received not between 0.01 and private.largest_amount() or p_received <> pg_catalog.trunc(p_received, 2) then
         perform private.raise_error(
             400, 'invalid_amount', 'Enter the amount that arrived: from $0.01 to $10,000,000.00, with at most two decimals.'
         );

@@ -5,7 +5,7 @@
 create table private.deposit_rests (
     deposit_id uuid not null references public.deposits (id) on delete restrict,
     no integer not null check (no > 0),
-    received_amount public.usd not null check (received_amount between 0.01 and 10000000),
+    received_amount public.usd not null check (received_amount between 0.01 and private.largest_amount()),
     asked_by uuid not null references private.admin_users (id) on delete restrict,
     asked_at timestamptz not null,
     reference_number text check (length(reference_number) between 1 and 200),

@@ -6,7 +6,7 @@
 create table public.withdrawals (
     id uuid primary key default private.time_ordered_id(),
     user_id uuid not null references private.profiles (user_id) on delete restrict,
-    amount public.usd not null check (amount between 100 and 10000000),
+    amount public.usd not null check (amount between 100 and private.largest_amount()),
     wallet_address text not null check (length(wallet_address) between 1 and 128),
     status public.request_status not null default 'pending',
     admin_notes text check (length(admin_notes) <= 1000),
@@ -108,7 +108,7 @@ begin
     if new.status <> 'pending' then
         perform private.raise_error(403, 'forbidden', 'A new request is pending until an administrator decides it.');
     end if;
-    if new.amount is null or new.amount <= 0 or new.amount > 10000000 then
+    if new.amount is null or new.amount <= 0 or new.amount > private.largest_amount() then
         perform private.raise_error(400, 'invalid_amount', 'Enter an amount above $0.00 and up to $10,000,000.00.');
     end if;
     v_available := greatest(0, private.requestable_amount(new.user_id));

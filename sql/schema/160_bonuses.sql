@@ -45,7 +45,7 @@ create table public.bonuses (
     user_id uuid not null references private.profiles (user_id) on delete restrict,
     source_user_id uuid not null references private.profiles (user_id) on delete restrict,
     bonus_type public.bonus_type not null,
-    amount public.usd not null check (amount between 0 and 10000000),
+    amount public.usd not null check (amount between 0 and private.largest_amount()),
     created_at timestamptz not null default now(),
     pair_number integer check (pair_number > 0),
     rate numeric(5, 2) not null check (rate between 0 and 100),

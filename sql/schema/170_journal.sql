@@ -4,7 +4,7 @@
 create table public.transactions (
     id uuid primary key default private.time_ordered_id(),
     user_id uuid not null references private.profiles (user_id) on delete restrict,
-    amount public.usd not null check (amount between -10000000 and 10000000 and amount <> 0),
+    amount public.usd not null check (amount between -private.largest_amount() and private.largest_amount() and amount <> 0),
     transaction_type public.transaction_type not null,
     status public.transaction_status not null,
     -- The deposit, withdrawal or bonus of the row; for a correction's rows, the correction.

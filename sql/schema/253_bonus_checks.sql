@@ -18,7 +18,7 @@ begin
                     else k.pairing_percent
                 end)) as wrong_owner,
                 b.user_id = b.source_user_id as from_oneself,
-                b.amount not between 0.01 and 10000000 as wrong_amount,
+                b.amount not between 0.01 and private.largest_amount() as wrong_amount,
                 b.amount
             from public.bonuses as b
             left join private.positions as s on b.subject_no = s.no

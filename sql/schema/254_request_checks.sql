@@ -21,7 +21,7 @@ begin
             select
                 d.id,
                 d.user_id,
-                d.amount not between 1 and 10000000
+                d.amount not between 1 and private.largest_amount()
                 or (d.kind <> 'cash_in' and not exists (select 1 from private.packages as p where p.value = d.amount)) as wrong_amount,
                 (
                     private.is_decision_wrong(d.status, d.decided_at, d.decided_by, d.admin_notes)
@@ -62,7 +62,7 @@ begin
             select
                 w.id,
                 w.user_id,
-                w.amount not between 100 and 10000000 as wrong_amount,
+                w.amount not between 100 and private.largest_amount() as wrong_amount,
                 (
                     private.is_decision_wrong(w.status, w.decided_at, w.decided_by, w.admin_notes)
                     or w.voided_at is distinct from v.confirmed_at

@@ -340,6 +340,38 @@ $$;
 comment on function private.newest_requests(text, text, bigint) is
 'All pending rows of deposits, withdrawals or transactions, which p_pending_from finds, and the newest others: ids of at most 5,000 together, newest first.';
 
+create function private.find_requests(p_table text, p_status text, p_pattern text) returns uuid[]
+language plpgsql stable set search_path = '' as $$
+declare
+    v_found uuid[];
+begin
+    execute pg_catalog.format(
+        $query$
+        select array(
+            select f.id
+            from (
+                (
+                    select r.id from private.profiles as p inner join public.%1$I as r on p.user_id = r.user_id
+                    where private.member_search_text(p.username, p.display_name, p.email) like $1 %2$s
+                    limit 10001
+                )
+                union
+                (
+                    select r.id from private.request_texts as x inner join public.%1$I as r on x.request_id = r.id
+                    where x.text like $1 %2$s
+                    limit 10001
+                )
+            ) as f
+            limit 10001
+        )
+        $query$, p_table, p_status
+    ) into v_found using p_pattern;
+    return v_found;
+end
+$$;
+comment on function private.find_requests(text, text, text) is
+'Ids of requests whose member or text is like a pattern, 10,001 at most; p_status is a condition on the request.';
+
 create function private.request_page(
     p_table text, p_text_column text, p_request private.list_request, p_counts jsonb,
     out ids uuid[], out total bigint, out more boolean
@@ -394,27 +426,7 @@ begin
         ids := private.page_ids(v_from, v_up, v_down, p_request, total);
         return;
     end if;
-    execute pg_catalog.format(
-        $query$
-        select array(
-            select f.id
-            from (
-                (
-                    select r.id from private.profiles as p inner join public.%1$I as r on p.user_id = r.user_id
-                    where private.member_search_text(p.username, p.display_name, p.email) like $1 %2$s
-                    limit 10001
-                )
-                union
-                (
-                    select r.id from private.request_texts as x inner join public.%1$I as r on x.request_id = r.id
-                    where x.text like $1 %2$s
-                    limit 10001
-                )
-            ) as f
-            limit 10001
-        )
-        $query$, p_table, v_status
-    ) into v_found using (p_request).pattern;
+    v_found := private.find_requests(p_table, v_status, (p_request).pattern);
     total := pg_catalog.cardinality(v_found)::bigint;
     if total > 10000 then
         more := true;

@@ -207,6 +207,8 @@ end
 $$;
 comment on function private.bonuses_record_insert() is 'Trigger: journal rows, totals, daily deltas and counters of new bonuses; a repair books its own.';
 
+-- Sorted or hashed by the bonus, never joined: a plan is made for the first update of a connection, which is often of one
+-- row, and a nested loop over the next ten thousand would be quadratic.
 create function private.bonuses_record_update() returns trigger
 language plpgsql volatile security definer set search_path = '' as $$
 declare
@@ -217,46 +219,31 @@ begin
     if private.is_repairing() then
         return null;
     end if;
-    -- Sorted or hashed by the bonus, never joined: a plan is made for the first update of a connection, which is
-    -- often of one row, and a nested loop over the next ten thousand would be quadratic.
     with changed as materialized (
-        select
-            c.id,
-            c.user_id,
-            c.bonus_type,
-            c.subject_no,
-            c.created_at,
-            sum(c.amount) as amount,
-            sum(c.reentry) as reentry,
-            sum(c.paid) as paid
+        select c.id, c.user_id, c.bonus_type, c.subject_no, c.created_at, sum(c.amount) as amount, sum(c.reentry) as reentry, sum(c.paid) as paid
         from (
             select n.id, n.user_id, n.bonus_type, n.subject_no, n.created_at, n.amount, n.reentry_amount as reentry, (n.amount > 0)::integer as paid
             from after as n
             union all
             select o.id, o.user_id, o.bonus_type, o.subject_no, o.created_at, -o.amount, -o.reentry_amount, -(o.amount > 0)::integer
             from before as o
-        ) as c
-        group by c.id, c.user_id, c.bonus_type, c.subject_no, c.created_at
+        ) as c group by c.id, c.user_id, c.bonus_type, c.subject_no, c.created_at
     ), earned as materialized (
-        select
-            c.user_id,
+        select c.user_id, sum(c.reentry) as reentry,
             coalesce(sum(c.amount) filter (where c.bonus_type = 'referral'), 0) as referral,
             coalesce(sum(c.paid) filter (where c.bonus_type = 'referral'), 0) as referrals,
             coalesce(sum(c.amount) filter (where c.bonus_type = 'pairing'), 0) as pairing,
             coalesce(sum(c.paid) filter (where c.bonus_type = 'pairing'), 0) as pairings,
             coalesce(sum(c.amount) filter (where c.bonus_type = 'override'), 0) as override,
-            coalesce(sum(c.paid) filter (where c.bonus_type = 'override'), 0) as overrides,
-            sum(c.reentry) as reentry
-        from changed as c
-        group by c.user_id
+            coalesce(sum(c.paid) filter (where c.bonus_type = 'override'), 0) as overrides
+        from changed as c group by c.user_id
     ), sums as (
         update private.totals as t set
             referral_amount = t.referral_amount + e.referral, referral_count = t.referral_count + e.referrals,
             pairing_amount = t.pairing_amount + e.pairing, pairing_count = t.pairing_count + e.pairings,
             override_amount = t.override_amount + e.override, override_count = t.override_count + e.overrides,
             reentry_amount = t.reentry_amount + e.reentry
-        from earned as e
-        where t.user_id = e.user_id
+        from earned as e where t.user_id = e.user_id
         returning t.user_id, t.bonus_amount - t.withdrawn_amount - e.referral - e.pairing - e.override as balance
     ), journal as (
         insert into public.transactions (id, user_id, amount, transaction_type, status, reference_id, created_at, decision_no, balance_after)
@@ -268,8 +255,7 @@ begin
                 union all
                 select null, s.user_id, s.balance, null from sums as s
             ) as r
-        ) as b
-        where b.id is not null
+        ) as b where b.id is not null
     ), days as (
         insert into private.network_deltas (no, day, referral, pairing, override, funded)
         select p.no, (v_now at time zone 'UTC')::date, e.referral, e.pairing, e.override, 0
@@ -283,11 +269,7 @@ begin
     insert into private.counter_deltas (name, delta)
     select d.name, d.delta
     from (
-        select
-            sum(c.amount) as amount,
-            sum(c.paid) as rows,
-            count(*) filter (where c.amount <> 0) as entries,
-            sum(pg_catalog.abs(c.amount)) as volume
+        select sum(c.amount) as amount, sum(c.paid) as rows, count(*) filter (where c.amount <> 0) as entries, sum(abs(c.amount)) as volume
         from changed as c
     ) as s
     cross join lateral (

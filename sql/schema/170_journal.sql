@@ -151,84 +151,93 @@ language plpgsql stable set search_path = ''
 set plan_cache_mode = 'force_generic_plan' set enable_bitmapscan = 'off' set enable_seqscan = 'off' as $$
 begin
     return query
-    -- Select all columns here: looking the rows up again would cost as much as finding them.
-    with page (
+    with bonus_items as (
+        select
+            t.created_at, t.created_at, t.id, 'bonus', t.amount::numeric, b.bonus_type || ' bonus', t.status::text, b.id, b.amount::numeric, b.source_user_id,
+            b.subject_no, b.pair_number, b.rate, b.volume, t.decision_no, null::text, null::text, null::text, null::timestamptz, null::text,
+            true, null::numeric, t.balance_after::numeric
+        from public.transactions as t
+        -- Looked up row by row, in the order of the journal.
+        cross join lateral (select * from public.bonuses as r where r.id = t.reference_id offset 0) as b
+        where
+            t.user_id = p_user_id
+            and t.transaction_type = 'bonus'
+            and (t.created_at, t.id) < (p_before_at, p_before_id)
+            and t.created_at >= p_from and t.created_at < p_to
+            and (p_type is null or p_type = 'bonus' or p_type = b.bonus_type || ' bonus')
+            and (p_status is null or p_status = 'completed')
+        order by t.created_at desc, t.id desc
+        limit p_limit
+    ),
+
+    deposit_items as (
+        select
+            coalesce(d.decided_at, d.created_at), d.created_at, d.id, 'deposit', d.amount::numeric, 'deposit', d.status::text, null::uuid, null::numeric, null::uuid,
+            null::integer, null::integer, null::numeric, null::numeric, d.decision_no, d.reference_number, null, d.admin_notes, d.decided_at, null,
+            false, d.received_amount::numeric, null::numeric
+        from public.deposits as d
+        where
+            d.user_id = p_user_id
+            and (coalesce(d.decided_at, d.created_at), d.id) < (p_before_at, p_before_id)
+            and coalesce(d.decided_at, d.created_at) >= p_from and coalesce(d.decided_at, d.created_at) < p_to
+            and (p_type is null or p_type = 'deposit')
+            and (p_status is null or p_status = d.status::text)
+        order by coalesce(d.decided_at, d.created_at) desc, d.id desc
+        limit p_limit
+    ),
+
+    withdrawal_items as (
+        select
+            coalesce(w.decided_at, w.created_at), w.created_at, w.id, 'withdrawal', -w.amount, 'withdrawal', w.status::text, null::uuid, null::numeric, null::uuid,
+            null::integer, null::integer, null::numeric, null::numeric, w.decision_no, null, w.wallet_address, w.admin_notes, w.decided_at, w.payout_reference,
+            w.status = 'approved', null::numeric, null::numeric
+        from public.withdrawals as w
+        where
+            w.user_id = p_user_id
+            and (coalesce(w.decided_at, w.created_at), w.id) < (p_before_at, p_before_id)
+            and coalesce(w.decided_at, w.created_at) >= p_from and coalesce(w.decided_at, w.created_at) < p_to
+            and (p_type is null or p_type = 'withdrawal')
+            and (p_status is null or p_status = w.status::text)
+        order by coalesce(w.decided_at, w.created_at) desc, w.id desc
+        limit p_limit
+    ),
+
+    correction_items as (
+        select
+            t.created_at, t.created_at, t.id, 'transaction', t.amount::numeric, 'correction', t.status::text, null::uuid, null::numeric, null::uuid,
+            null::integer, null::integer, null::numeric, null::numeric, t.decision_no, null, null, null, null::timestamptz, null,
+            t.transaction_type = 'withdrawal', null::numeric, t.balance_after::numeric
+        from (
+            select * from public.transactions as j
+            where j.reference_id = any(array(select c.id from private.corrections as c where c.user_id = p_user_id))
+            offset 0
+        ) as t
+        where
+            (t.created_at, t.id) < (p_before_at, p_before_id)
+            and t.created_at >= p_from and t.created_at < p_to
+            and (p_type is null or p_type = 'correction')
+            and (p_status is null or p_status = t.status::text)
+        order by t.created_at desc, t.id desc
+        limit p_limit
+    ),
+
+    -- All columns come with the items: looking the rows up again would cost as much as finding them.
+    page (
         effective_at, created_at, id, source, amount, kind, status, bonus_id, bonus_amount, source_user_id, subject_no, pair_number, rate, volume,
         decision_no, reference, wallet_address, admin_notes, decided_at, payout_reference, in_balance, received_amount,
         balance_after
     ) as materialized (
-        (
-            select
-                t.created_at, t.created_at, t.id, 'bonus', t.amount::numeric, b.bonus_type || ' bonus', t.status::text, b.id, b.amount::numeric, b.source_user_id,
-                b.subject_no, b.pair_number, b.rate, b.volume, t.decision_no, null::text, null::text, null::text, null::timestamptz, null::text,
-                true, null::numeric, t.balance_after::numeric
-            from public.transactions as t
-            -- Looked up row by row, in the order of the journal.
-            cross join lateral (select * from public.bonuses as r where r.id = t.reference_id offset 0) as b
-            where
-                t.user_id = p_user_id
-                and t.transaction_type = 'bonus'
-                and (t.created_at, t.id) < (p_before_at, p_before_id)
-                and t.created_at >= p_from and t.created_at < p_to
-                and (p_type is null or p_type = 'bonus' or p_type = b.bonus_type || ' bonus')
-                and (p_status is null or p_status = 'completed')
-            order by t.created_at desc, t.id desc
-            limit p_limit
-        )
+        select b.* from bonus_items as b
         union all
-        (
-            select
-                coalesce(d.decided_at, d.created_at), d.created_at, d.id, 'deposit', d.amount, 'deposit', d.status::text, null, null, null,
-                null, null, null, null, d.decision_no, d.reference_number, null, d.admin_notes, d.decided_at, null,
-                false, d.received_amount, null
-            from public.deposits as d
-            where
-                d.user_id = p_user_id
-                and (coalesce(d.decided_at, d.created_at), d.id) < (p_before_at, p_before_id)
-                and coalesce(d.decided_at, d.created_at) >= p_from and coalesce(d.decided_at, d.created_at) < p_to
-                and (p_type is null or p_type = 'deposit')
-                and (p_status is null or p_status = d.status::text)
-            order by coalesce(d.decided_at, d.created_at) desc, d.id desc
-            limit p_limit
-        )
+        select d.* from deposit_items as d
         union all
-        (
-            select
-                coalesce(w.decided_at, w.created_at), w.created_at, w.id, 'withdrawal', -w.amount, 'withdrawal', w.status::text, null, null, null,
-                null, null, null, null, w.decision_no, null, w.wallet_address, w.admin_notes, w.decided_at, w.payout_reference,
-                w.status = 'approved', null, null
-            from public.withdrawals as w
-            where
-                w.user_id = p_user_id
-                and (coalesce(w.decided_at, w.created_at), w.id) < (p_before_at, p_before_id)
-                and coalesce(w.decided_at, w.created_at) >= p_from and coalesce(w.decided_at, w.created_at) < p_to
-                and (p_type is null or p_type = 'withdrawal')
-                and (p_status is null or p_status = w.status::text)
-            order by coalesce(w.decided_at, w.created_at) desc, w.id desc
-            limit p_limit
-        )
+        select w.* from withdrawal_items as w
         union all
-        (
-            select
-                t.created_at, t.created_at, t.id, 'transaction', t.amount, 'correction', t.status::text, null, null, null,
-                null, null, null, null, t.decision_no, null, null, null, null, null,
-                t.transaction_type = 'withdrawal', null, t.balance_after
-            from (
-                select * from public.transactions as j
-                where j.reference_id = any(array(select c.id from private.corrections as c where c.user_id = p_user_id))
-                offset 0
-            ) as t
-            where
-                (t.created_at, t.id) < (p_before_at, p_before_id)
-                and t.created_at >= p_from and t.created_at < p_to
-                and (p_type is null or p_type = 'correction')
-                and (p_status is null or p_status = t.status::text)
-            order by t.created_at desc, t.id desc
-            limit p_limit
-        )
+        select c.* from correction_items as c
         order by 1 desc, 2 desc
         limit p_limit
     )
+
     select
         g.effective_at,
         g.id,
@@ -391,6 +400,78 @@ comment on function public.get_transaction_history(text, text, date, date, text,
 'The caller''s transactions by when they were credited or decided, or asked for while they wait (effective_at): newest first, filtered by type, status and days (UTC, inclusive), each with the balance after it. next is the cursor of the next page, null at the end. Errors: invalid_filter, invalid_cursor, invalid_limit.';
 grant execute on function public.get_transaction_history(text, text, date, date, text, integer) to authenticated;
 
+create type private.statement_line as (
+    effective_at timestamptz, decision_no bigint, id uuid, source text, source_id uuid, amount numeric, moved numeric,
+    bonus_type public.bonus_type, place bigint, balance numeric
+);
+comment on type private.statement_line is
+'A row of a statement: moved is by how much it changed the balance, place where it stands, balance the one after it.';
+
+create function private.statement_lines(p_user_id uuid, p_from timestamptz, p_to timestamptz, p_opening numeric)
+returns setof private.statement_line
+language plpgsql stable set search_path = '' as $$
+begin
+    return query
+    with effects as materialized (
+        select m.effective_at, m.decision_no, m.id, m.source, m.source_id, m.amount, m.amount as moved
+        from private.balance_movements(p_user_id, p_from, p_to) as m
+        union all
+        select d.decided_at, d.decision_no, d.id, 'deposit', d.id, d.amount, 0
+        from public.deposits as d
+        where d.user_id = p_user_id and d.status = 'approved' and d.decided_at >= p_from and d.decided_at < p_to
+        union all
+        select t.created_at, t.decision_no, t.id, 'deposit correction', c.id, t.amount, 0
+        from private.corrections as c inner join public.transactions as t on c.id = t.reference_id
+        where
+            c.user_id = p_user_id and c.kind = 'void_deposit'
+            and c.confirmed_at >= p_from and c.confirmed_at < p_to
+    )
+
+    select
+        e.*,
+        b.bonus_type,
+        pg_catalog.row_number() over o as place,
+        p_opening + sum(e.moved) over o as balance
+    from effects as e
+    left join public.bonuses as b on e.source = 'bonus' and e.source_id = b.id
+    window o as (order by (e.effective_at at time zone 'UTC')::date, e.decision_no, e.id);
+end
+$$;
+comment on function private.statement_lines(uuid, timestamptz, timestamptz, numeric) is
+'All that took effect for a member in a time, with the balance after each, from an opening one on.';
+
+create function private.statement_items(p_lines private.statement_line[]) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return coalesce((
+        select pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'id', l.id,
+                'at', l.effective_at,
+                'type', coalesce(l.bonus_type || ' bonus', l.source),
+                'amount', private.money(l.amount),
+                'in_balance', l.source not in ('deposit', 'deposit correction'),
+                'balance_after', private.money(l.balance),
+                'counterparty', p.username,
+                'pair_number', b.pair_number,
+                'raised', l.source = 'bonus' and exists (
+                    select from public.transactions as f
+                    where f.reference_id = l.source_id and (coalesce(f.decision_no, 0), f.id) < (l.decision_no, l.id)
+                ),
+                'reference', coalesce(d.reference_number, w.payout_reference),
+                'wallet_address', w.wallet_address
+            ) order by l.place
+        )
+        from pg_catalog.unnest(p_lines) as l
+        left join public.bonuses as b on l.source = 'bonus' and l.source_id = b.id
+        left join private.profiles as p on b.source_user_id = p.user_id
+        left join public.deposits as d on l.source = 'deposit' and l.source_id = d.id
+        left join public.withdrawals as w on l.source = 'withdrawal' and l.source_id = w.id
+    ), '[]');
+end
+$$;
+comment on function private.statement_items(private.statement_line[]) is 'Rows of a statement as the screen shows them, in their order.';
+
 -- The statement of a month: what took effect in it, oldest first. Opening, in, out and closing add up to the cent, and
 -- so does every balance beside its row. Approved deposits and their corrections are listed without being part of it.
 create function public.get_statement(p_month date, p_after integer default 0, p_limit integer default 100) returns jsonb
@@ -418,30 +499,10 @@ begin
     v_opening := private.balance_now(v_member.user_id) - coalesce(
         (select sum(d.amount) from private.balance_days(v_member.user_id, v_first) as d), 0
     );
-    with effects as materialized (
-        select m.effective_at, m.decision_no, m.id, m.source, m.source_id, m.amount, m.amount as moved
-        from private.balance_movements(v_member.user_id, v_from, v_to) as m
-        union all
-        select d.decided_at, d.decision_no, d.id, 'deposit', d.id, d.amount, 0
-        from public.deposits as d
-        where d.user_id = v_member.user_id and d.status = 'approved' and d.decided_at >= v_from and d.decided_at < v_to
-        union all
-        select t.created_at, t.decision_no, t.id, 'deposit correction', c.id, t.amount, 0
-        from private.corrections as c inner join public.transactions as t on c.id = t.reference_id
-        where
-            c.user_id = v_member.user_id and c.kind = 'void_deposit'
-            and c.confirmed_at >= v_from and c.confirmed_at < v_to
+    with lines as materialized (
+        select * from private.statement_lines(v_member.user_id, v_from, v_to, v_opening)
     ),
-    lines as materialized (
-        select
-            e.*,
-            b.bonus_type,
-            pg_catalog.row_number() over o as place,
-            v_opening + sum(e.moved) over o as balance
-        from effects as e
-        left join public.bonuses as b on e.source = 'bonus' and e.source_id = b.id
-        window o as (order by (e.effective_at at time zone 'UTC')::date, e.decision_no, e.id)
-    ),
+
     sums as (
         select
             coalesce(sum(l.moved) filter (where l.bonus_type = 'referral' and l.moved > 0), 0) as referral,
@@ -473,32 +534,9 @@ begin
         'closing', private.money(v_opening + s.moved),
         'deposits', private.money(s.deposits),
         'total', s.rows,
-        'rows', coalesce((
-            select pg_catalog.jsonb_agg(
-                pg_catalog.jsonb_build_object(
-                    'id', l.id,
-                    'at', l.effective_at,
-                    'type', coalesce(l.bonus_type || ' bonus', l.source),
-                    'amount', private.money(l.amount),
-                    'in_balance', l.source not in ('deposit', 'deposit correction'),
-                    'balance_after', private.money(l.balance),
-                    'counterparty', p.username,
-                    'pair_number', b.pair_number,
-                    'raised', l.source = 'bonus' and exists (
-                        select from public.transactions as f
-                        where f.reference_id = l.source_id and (coalesce(f.decision_no, 0), f.id) < (l.decision_no, l.id)
-                    ),
-                    'reference', coalesce(d.reference_number, w.payout_reference),
-                    'wallet_address', w.wallet_address
-                ) order by l.place
-            )
-            from lines as l
-            left join public.bonuses as b on l.source = 'bonus' and l.source_id = b.id
-            left join private.profiles as p on b.source_user_id = p.user_id
-            left join public.deposits as d on l.source = 'deposit' and l.source_id = d.id
-            left join public.withdrawals as w on l.source = 'withdrawal' and l.source_id = w.id
-            where l.place > p_after and l.place <= p_after + p_limit
-        ), '[]'),
+        'rows', private.statement_items(array(
+            select row(l.*)::private.statement_line from lines as l where l.place > p_after and l.place <= p_after + p_limit
+        )),
         'next', case when p_limit > 0 and s.rows > p_after + p_limit then p_after + p_limit end
     )
     into v_statement

@@ -71,6 +71,71 @@ $$;
 comment on function private.journal_of_requests(public.transaction_status, integer) is
 'What to read pending or failed rows of the journal from, as SQL: found by the requests that have this status, all or as many of the newest of each kind.';
 
+create function private.search_transactions(
+    p_search text, p_filters text, p_order text, p_reversed text, p_request private.list_request,
+    out ids uuid[], out total bigint, out more boolean
+)
+language plpgsql stable set search_path = '' as $$
+declare
+    v_range record := private.id_range(p_search);
+begin
+    select f.ids, f.total, f.more into ids, total, more
+    from private.search_page(
+        'public.transactions',
+        pg_catalog.format(
+            $query$from (
+                (
+                    select r.id from private.profiles as p inner join public.transactions as r on p.user_id = r.user_id
+                    where private.member_search_text(p.username, p.display_name, p.email) like $1 %1$s
+                    limit 10001
+                )
+                union
+                select r.id from public.transactions as r where r.reference_id between %2$L and %3$L %1$s
+            ) as r$query$, p_filters, v_range.first, v_range.last
+        ),
+        pg_catalog.format(
+            $query$from public.transactions as r where (
+                exists (
+                    select from private.profiles as p
+                    where p.user_id = r.user_id and private.member_search_text(p.username, p.display_name, p.email) like $1
+                )
+                or r.reference_id between %2$L and %3$L
+            ) %1$s$query$, p_filters, v_range.first, v_range.last
+        ),
+        p_order, p_reversed, p_request
+    ) as f;
+end
+$$;
+comment on function private.search_transactions(text, text, text, text, private.list_request) is
+'Ids of one page of the journal rows of members like the pattern, or of the request or bonus whose id begins so; p_filters are more conditions, p_reversed is the order backwards.';
+
+create function private.transaction_items(p_ids uuid[]) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return coalesce((
+        select pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'id', t.id,
+                'user_id', t.user_id,
+                'profile_id', p.id,
+                'username', p.username,
+                'email', p.email,
+                'amount', private.money(t.amount),
+                'transaction_type', t.transaction_type,
+                'status', t.status,
+                'reference_id', t.reference_id,
+                'created_at', t.created_at,
+                'cancelled', t.status = 'failed' and t.decision_no is null
+            ) order by u.place
+        )
+        from pg_catalog.unnest(p_ids) with ordinality as u (id, place)
+        inner join public.transactions as t on u.id = t.id
+        inner join private.profiles as p on t.user_id = p.user_id
+    ), '[]');
+end
+$$;
+comment on function private.transaction_items(uuid[]) is 'Journal rows as the admin panel shows them, in the order of the ids.';
+
 create function public.list_transactions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -78,11 +143,9 @@ declare
     v_filters text;
     v_order text := 'r.created_at, r.id';
     v_reversed text := 'r.created_at desc, r.id desc';
-    v_range record;
     v_ids uuid[];
     v_total bigint;
     v_more boolean;
-    v_items jsonb;
     v_cards record;
 begin
     perform private.require_admin();
@@ -119,54 +182,11 @@ begin
         );
         v_total := v_cards.filtered;
     else
-        v_range := private.id_range(p_filters ->> 'search');
         select f.ids, f.total, f.more into v_ids, v_total, v_more
-        from private.search_page(
-            'public.transactions',
-            pg_catalog.format(
-                $query$from (
-                    (
-                        select r.id from private.profiles as p inner join public.transactions as r on p.user_id = r.user_id
-                        where private.member_search_text(p.username, p.display_name, p.email) like $1 %1$s
-                        limit 10001
-                    )
-                    union
-                    select r.id from public.transactions as r where r.reference_id between %2$L and %3$L %1$s
-                ) as r$query$, v_filters, v_range.first, v_range.last
-            ),
-            pg_catalog.format(
-                $query$from public.transactions as r where (
-                    exists (
-                        select from private.profiles as p
-                        where p.user_id = r.user_id and private.member_search_text(p.username, p.display_name, p.email) like $1
-                    )
-                    or r.reference_id between %2$L and %3$L
-                ) %1$s$query$, v_filters, v_range.first, v_range.last
-            ),
-            v_order, v_reversed, v_request
-        ) as f;
+        from private.search_transactions(p_filters ->> 'search', v_filters, v_order, v_reversed, v_request) as f;
     end if;
-    select pg_catalog.jsonb_agg(
-        pg_catalog.jsonb_build_object(
-            'id', t.id,
-            'user_id', t.user_id,
-            'profile_id', p.id,
-            'username', p.username,
-            'email', p.email,
-            'amount', private.money(t.amount),
-            'transaction_type', t.transaction_type,
-            'status', t.status,
-            'reference_id', t.reference_id,
-            'created_at', t.created_at,
-            'cancelled', t.status = 'failed' and t.decision_no is null
-        ) order by u.place
-    )
-    into v_items
-    from pg_catalog.unnest(v_ids) with ordinality as u (id, place)
-    inner join public.transactions as t on u.id = t.id
-    inner join private.profiles as p on t.user_id = p.user_id;
     return pg_catalog.jsonb_build_object(
-        'items', coalesce(v_items, '[]'),
+        'items', private.transaction_items(v_ids),
         'total', v_total,
         'cards', pg_catalog.jsonb_build_object(
             'total', v_cards.rows, 'completed', v_cards.completed, 'total_volume', private.money(private.completed_volume())

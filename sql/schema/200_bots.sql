@@ -188,6 +188,35 @@ comment on function public.update_subscription(uuid, text, text) is
 'Any administrator suspends or reactivates a subscription, with a reason. Errors: forbidden, two_step_required, reason_required, invalid_input, not_found.';
 grant execute on function public.update_subscription(uuid, text, text) to platform_admin;
 
+create function private.subscription_items(p_ids uuid[]) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return coalesce((
+        select pg_catalog.jsonb_agg(
+            pg_catalog.jsonb_build_object(
+                'id', b.id,
+                'user_id', b.user_id,
+                'profile_id', p.id,
+                'username', p.username,
+                'email', p.email,
+                'display_name', p.display_name,
+                'bot_name', b.bot_name,
+                'status', b.status,
+                'mt5_server', b.mt5_server,
+                'mt5_login', b.mt5_login,
+                'mt5_password_length', b.mt5_password_length,
+                'subscribed_at', b.subscribed_at,
+                'updated_at', b.updated_at
+            ) order by u.place
+        )
+        from pg_catalog.unnest(p_ids) with ordinality as u (id, place)
+        inner join public.bot_subscriptions as b on u.id = b.id
+        inner join private.profiles as p on b.user_id = p.user_id
+    ), '[]');
+end
+$$;
+comment on function private.subscription_items(uuid[]) is 'Subscriptions as the admin panel shows them, without passwords, in the order of the ids.';
+
 create function public.list_subscriptions(p_filters jsonb default '{}') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -197,7 +226,6 @@ declare
     v_reversed text := 'r.subscribed_at desc, r.id desc';
     v_ids uuid[];
     v_more boolean;
-    v_items jsonb;
     v_counts jsonb;
     v_total bigint;
 begin
@@ -249,28 +277,7 @@ begin
             v_order, v_reversed, v_request
         ) as f;
     end if;
-    select pg_catalog.jsonb_agg(
-        pg_catalog.jsonb_build_object(
-            'id', b.id,
-            'user_id', b.user_id,
-            'profile_id', p.id,
-            'username', p.username,
-            'email', p.email,
-            'display_name', p.display_name,
-            'bot_name', b.bot_name,
-            'status', b.status,
-            'mt5_server', b.mt5_server,
-            'mt5_login', b.mt5_login,
-            'mt5_password_length', b.mt5_password_length,
-            'subscribed_at', b.subscribed_at,
-            'updated_at', b.updated_at
-        ) order by u.place
-    )
-    into v_items
-    from pg_catalog.unnest(v_ids) with ordinality as u (id, place)
-    inner join public.bot_subscriptions as b on u.id = b.id
-    inner join private.profiles as p on b.user_id = p.user_id;
-    return pg_catalog.jsonb_build_object('items', coalesce(v_items, '[]'), 'total', v_total, 'counts', v_counts)
+    return pg_catalog.jsonb_build_object('items', private.subscription_items(v_ids), 'total', v_total, 'counts', v_counts)
         || case when v_more then '{"more": true}' else '{}' end::jsonb;
 end
 $$;

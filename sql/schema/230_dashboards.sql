@@ -22,6 +22,33 @@ end
 $$;
 comment on function private.bonus_figures(numeric, integer) is 'One bonus type: sum, the 10% that re-enters, and count.';
 
+create function private.pending_requests(p_user_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select coalesce(
+            pg_catalog.jsonb_agg(
+                pg_catalog.jsonb_build_object(
+                    'source', r.source,
+                    'id', r.id,
+                    'amount', private.money(r.amount),
+                    'created_at', r.created_at,
+                    'rest', case when r.source = 'deposit' then private.open_rest(r.id, r.amount) end
+                ) order by r.created_at, r.id
+            ), '[]'
+        )
+        from (
+            select 'deposit' as source, d.id, d.amount, d.created_at
+            from public.deposits as d where d.user_id = p_user_id and d.status = 'pending'
+            union all
+            select 'withdrawal', w.id, w.amount, w.created_at
+            from public.withdrawals as w where w.user_id = p_user_id and w.status = 'pending'
+        ) as r
+    );
+end
+$$;
+comment on function private.pending_requests(uuid) is 'A member''s requests that wait for a decision, the first one first; rest is what a deposit waits for.';
+
 create function public.get_member_dashboard() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -74,26 +101,7 @@ begin
                 p.user_id, null, null, '-infinity', 'infinity', 'infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 5
             ) as h
         ),
-        'pending', (
-            select coalesce(
-                pg_catalog.jsonb_agg(
-                    pg_catalog.jsonb_build_object(
-                        'source', r.source,
-                        'id', r.id,
-                        'amount', private.money(r.amount),
-                        'created_at', r.created_at,
-                        'rest', case when r.source = 'deposit' then private.open_rest(r.id, r.amount) end
-                    ) order by r.created_at, r.id
-                ), '[]'
-            )
-            from (
-                select 'deposit' as source, d.id, d.amount, d.created_at
-                from public.deposits as d where d.user_id = p.user_id and d.status = 'pending'
-                union all
-                select 'withdrawal', w.id, w.amount, w.created_at
-                from public.withdrawals as w where w.user_id = p.user_id and w.status = 'pending'
-            ) as r
-        ),
+        'pending', private.pending_requests(p.user_id),
         'unread_notifications', private.unread_notifications(p.user_id),
         'last_sync_at', (select r.ran_at from private.reconcile_state as r)
     )
@@ -134,28 +142,19 @@ begin
         select c.day, c.referral, c.pairing, c.override
         from private.network_deltas as c where c.no = v_no and c.day >= coalesce(v_range.previous_first_day, v_range.first_day)
     ),
-    earned as (
-        select
-            pg_catalog.date_trunc(v_range.bucket, d.day::timestamp)::date as start,
-            sum(d.referral) as referral,
-            sum(d.pairing) as pairing,
-            sum(d.override) as override
-        from days as d
-        where d.day >= v_range.first_day
-        group by 1
-    ),
     bars as (
         select
             s.start::date as start,
-            coalesce(e.referral, 0) as referral,
-            coalesce(e.pairing, 0) as pairing,
-            coalesce(e.override, 0) as override
+            coalesce(sum(d.referral), 0) as referral,
+            coalesce(sum(d.pairing), 0) as pairing,
+            coalesce(sum(d.override), 0) as override
         from pg_catalog.generate_series(
             pg_catalog.date_trunc(v_range.bucket, v_range.first_day::timestamp),
             v_range.last_day::timestamp,
             ('1 ' || v_range.bucket)::interval
         ) as s (start)
-        left join earned as e on s.start::date = e.start
+        left join days as d on s.start = pg_catalog.date_trunc(v_range.bucket, d.day::timestamp) and d.day >= v_range.first_day
+        group by s.start
     )
     select
         pg_catalog.jsonb_agg(
@@ -225,33 +224,42 @@ comment on function public.get_admin_dashboard_stats() is
 'Administrators: one row of totals, from counters. Errors: forbidden, session_ended.';
 grant execute on function public.get_admin_dashboard_stats() to platform_admin;
 
+create function private.oldest_waiting_deposit() returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select private.oldest_pending(pg_catalog.to_jsonb(r))
+        from (
+            (
+                select d.id, d.user_id, d.amount, d.created_at, d.created_at as waits_since from public.deposits as d
+                where d.status = 'pending'
+                    and not exists (select 1 from private.deposit_rests as o where o.deposit_id = d.id and o.ended_at is null)
+                order by d.created_at, d.id limit 1
+            )
+            union all
+            (
+                select d.id, d.user_id, d.amount, d.created_at, coalesce(o.referenced_at, o.asked_at)
+                from private.deposit_rests as o inner join public.deposits as d on o.deposit_id = d.id
+                where o.ended_at is null
+                order by coalesce(o.referenced_at, o.asked_at) limit 1
+            )
+            order by waits_since, id
+            limit 1
+        ) as r
+    );
+end
+$$;
+comment on function private.oldest_waiting_deposit() is
+'The pending deposit that has waited longest for an administrator: since it came, or since the member was asked for the rest or added its reference; null without one.';
+
 create function public.get_admin_overview() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
     v_admin private.admin_users := private.require_admin();
-    v_deposit jsonb;
     v_withdrawal jsonb;
     v_recent jsonb;
     v_ledger_check record;
 begin
-    select private.oldest_pending(pg_catalog.to_jsonb(r)) into v_deposit
-    from (
-        (
-            select d.id, d.user_id, d.amount, d.created_at, d.created_at as waits_since from public.deposits as d
-            where d.status = 'pending'
-                and not exists (select 1 from private.deposit_rests as o where o.deposit_id = d.id and o.ended_at is null)
-            order by d.created_at, d.id limit 1
-        )
-        union all
-        (
-            select d.id, d.user_id, d.amount, d.created_at, coalesce(o.referenced_at, o.asked_at)
-            from private.deposit_rests as o inner join public.deposits as d on o.deposit_id = d.id
-            where o.ended_at is null
-            order by coalesce(o.referenced_at, o.asked_at) limit 1
-        )
-        order by waits_since, id
-        limit 1
-    ) as r;
     select private.oldest_pending(pg_catalog.to_jsonb(r)) into v_withdrawal
     from (
         select w.id, w.user_id, w.amount, w.created_at from public.withdrawals as w
@@ -285,7 +293,7 @@ begin
         'admin', pg_catalog.jsonb_build_object(
             'id', v_admin.id, 'email', v_admin.email, 'full_name', v_admin.full_name, 'role', v_admin.role
         ),
-        'oldest_pending', pg_catalog.jsonb_build_object('deposit', v_deposit, 'withdrawal', v_withdrawal),
+        'oldest_pending', pg_catalog.jsonb_build_object('deposit', private.oldest_waiting_deposit(), 'withdrawal', v_withdrawal),
         'pending', pg_catalog.jsonb_build_object(
             'deposits', private.counter_value('pending_deposits')::bigint, 'withdrawals', private.counter_value('pending_withdrawals')::bigint
         ),

@@ -5,86 +5,114 @@ create function private.due_counters() returns table (name text, value numeric)
 language plpgsql stable set search_path = '' as $$
 begin
     return query
-    select f.name, f.value
-    from (
-        select
-            count(*) as members,
-            count(*) filter (where p.package_value > 0) as active,
-            coalesce(sum(p.package_value), 0) as packages,
-            count(*) filter (where p.account_verified) as verified
-        from private.profiles as p
-    ) as p
-    cross join
-        lateral (
-            values
-            ('profiles', p.members::numeric), ('active_profiles', p.active), ('package_investment', p.packages),
-            ('verified_profiles', p.verified)
-        ) as f (name, value)
+    with members as (
+        select f.name, f.value
+        from (
+            select
+                count(*) as members,
+                count(*) filter (where p.package_value > 0) as active,
+                coalesce(sum(p.package_value), 0) as packages,
+                count(*) filter (where p.account_verified) as verified
+            from private.profiles as p
+        ) as p
+        cross join
+            lateral (
+                values
+                ('profiles', p.members::numeric), ('active_profiles', p.active), ('package_investment', p.packages),
+                ('verified_profiles', p.verified)
+            ) as f (name, value)
+    ),
+
+    deposit_figures as (
+        select f.name, coalesce(f.value, 0) as value
+        from (
+            select
+                count(*) filter (where d.status = 'pending') as pending,
+                sum(d.amount) filter (where d.status = 'approved' and d.voided_at is null) as recounted,
+                count(*) filter (where d.status = 'approved') as approved,
+                count(*) filter (where d.status = 'rejected') as rejected
+            from public.deposits as d
+        ) as d
+        cross join
+            lateral (
+                values
+                ('pending_deposits', d.pending::numeric), ('deposits_approved', d.recounted), ('deposits_approved_count', d.approved),
+                ('deposits_rejected_count', d.rejected)
+            ) as f (name, value)
+    ),
+
+    withdrawal_figures as (
+        select f.name, coalesce(f.value, 0) as value
+        from (
+            select
+                count(*) filter (where w.status = 'pending') as pending,
+                sum(w.amount) filter (where w.status = 'approved' and w.voided_at is null) as recounted,
+                count(*) filter (where w.status = 'approved') as approved,
+                count(*) filter (where w.status = 'rejected') as rejected,
+                count(w.payout_reference) as paid,
+                sum(w.amount) filter (where w.status = 'pending') as reserved
+            from public.withdrawals as w
+        ) as w
+        cross join
+            lateral (
+                values
+                ('pending_withdrawals', w.pending::numeric), ('withdrawals_approved', w.recounted), ('withdrawals_approved_count', w.approved),
+                ('withdrawals_rejected_count', w.rejected), ('withdrawals_paid_count', w.paid), ('reserved', w.reserved)
+            ) as f (name, value)
+    ),
+
+    bonus_figures as (
+        select f.name, coalesce(f.value, 0) as value
+        from (
+            select
+                sum(b.amount_cents) * 0.01 as total,
+                count(*) filter (where b.amount_cents > 0) as bonus_rows
+            from public.bonuses as b
+        ) as b
+        cross join lateral (values ('bonuses', b.total), ('bonus_rows', b.bonus_rows::numeric)) as f (name, value)
+    ),
+
+    shortfall as (
+        select 'shortfall' as name, coalesce(sum(s.withdrawn_amount + s.reserved_amount - s.bonus_amount), 0) as value
+        from private.totals as s
+        where s.bonus_amount < s.withdrawn_amount + s.reserved_amount
+    ),
+
+    bonus_entries as (
+        select f.name, coalesce(f.value, 0) as value
+        from (
+            select
+                count(*) as bonus_rows,
+                sum(abs(t.amount)) as bonus_volume
+            from public.transactions as t
+            where t.transaction_type = 'bonus'
+        ) as t
+        cross join lateral (values ('bonus_transactions', t.bonus_rows::numeric), ('bonus_volume', t.bonus_volume)) as f (name, value)
+    ),
+
+    subscriptions as (
+        select 'subscriptions_' || e.status as name, coalesce(b.subscriptions, 0)::numeric as value
+        from pg_catalog.unnest(pg_catalog.enum_range(null::public.subscription_status)) as e (status)
+        left join (
+            select s.status, count(*) as subscriptions
+            from public.bot_subscriptions as s
+            group by s.status
+        ) as b on e.status = b.status
+    )
+
+    select m.name, m.value from members as m
     union all
-    select f.name, coalesce(f.value, 0)
-    from (
-        select
-            count(*) filter (where d.status = 'pending') as pending,
-            sum(d.amount) filter (where d.status = 'approved' and d.voided_at is null) as recounted,
-            count(*) filter (where d.status = 'approved') as approved,
-            count(*) filter (where d.status = 'rejected') as rejected
-        from public.deposits as d
-    ) as d
-    cross join
-        lateral (
-            values
-            ('pending_deposits', d.pending::numeric), ('deposits_approved', d.recounted), ('deposits_approved_count', d.approved),
-            ('deposits_rejected_count', d.rejected)
-        ) as f (name, value)
+    select d.name, d.value from deposit_figures as d
     union all
-    select f.name, coalesce(f.value, 0)
-    from (
-        select
-            count(*) filter (where w.status = 'pending') as pending,
-            sum(w.amount) filter (where w.status = 'approved' and w.voided_at is null) as recounted,
-            count(*) filter (where w.status = 'approved') as approved,
-            count(*) filter (where w.status = 'rejected') as rejected,
-            count(w.payout_reference) as paid,
-            sum(w.amount) filter (where w.status = 'pending') as reserved
-        from public.withdrawals as w
-    ) as w
-    cross join
-        lateral (
-            values
-            ('pending_withdrawals', w.pending::numeric), ('withdrawals_approved', w.recounted), ('withdrawals_approved_count', w.approved),
-            ('withdrawals_rejected_count', w.rejected), ('withdrawals_paid_count', w.paid), ('reserved', w.reserved)
-        ) as f (name, value)
+    select w.name, w.value from withdrawal_figures as w
     union all
-    select f.name, coalesce(f.value, 0)
-    from (
-        select
-            sum(b.amount_cents) * 0.01 as total,
-            count(*) filter (where b.amount_cents > 0) as bonus_rows
-        from public.bonuses as b
-    ) as b
-    cross join lateral (values ('bonuses', b.total), ('bonus_rows', b.bonus_rows::numeric)) as f (name, value)
+    select b.name, b.value from bonus_figures as b
     union all
-    select 'shortfall', coalesce(sum(s.withdrawn_amount + s.reserved_amount - s.bonus_amount), 0)
-    from private.totals as s
-    where s.bonus_amount < s.withdrawn_amount + s.reserved_amount
+    select s.name, s.value from shortfall as s
     union all
-    select f.name, coalesce(f.value, 0)
-    from (
-        select
-            count(*) as bonus_rows,
-            sum(abs(t.amount)) as bonus_volume
-        from public.transactions as t
-        where t.transaction_type = 'bonus'
-    ) as t
-    cross join lateral (values ('bonus_transactions', t.bonus_rows::numeric), ('bonus_volume', t.bonus_volume)) as f (name, value)
+    select b.name, b.value from bonus_entries as b
     union all
-    select 'subscriptions_' || e.status, coalesce(b.subscriptions, 0)
-    from pg_catalog.unnest(pg_catalog.enum_range(null::public.subscription_status)) as e (status)
-    left join (
-        select s.status, count(*) as subscriptions
-        from public.bot_subscriptions as s
-        group by s.status
-    ) as b on e.status = b.status;
+    select s.name, s.value from subscriptions as s;
 end
 $$;
 comment on function private.due_counters() is 'What each counter counts, counted in the rows.';

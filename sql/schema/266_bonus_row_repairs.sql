@@ -92,13 +92,10 @@ $$;
 comment on function private.is_as_planned(public.bonuses) is
 'Whether a bonus has the owner and the amount that tree and packages say; what has not is the reconciliation''s.';
 
-create function private.restore_bonus_rows(p_user_id uuid) returns jsonb
-language plpgsql volatile set search_path = '' as $$
-declare
-    v_wrong uuid[];
-    v_done jsonb;
+create function private.bonuses_with_wrong_rows(p_user_id uuid) returns uuid[]
+language plpgsql stable set search_path = '' as $$
 begin
-    v_wrong := array(
+    return array(
         select b.id
         from public.bonuses as b
         cross join lateral (
@@ -119,6 +116,42 @@ begin
             and private.is_as_planned(b)
         order by b.id
     );
+end
+$$;
+comment on function private.bonuses_with_wrong_rows(uuid) is
+'Bonuses of a member, or with a journal row of the member, that are as tree and packages say and whose journal rows are not as the bonuses say.';
+
+create function private.book_missing_amounts(p_ids uuid[]) returns jsonb
+language plpgsql volatile set search_path = '' as $$
+begin
+    return (
+        select coalesce(pg_catalog.jsonb_agg(w.change #- '{new,decision_no}' #- '{new,created_at}'), '[]')
+        from pg_catalog.jsonb_array_elements(private.write_rows(array(
+            select row('public.transactions', '{}', null, pg_catalog.jsonb_build_object(
+                'user_id', b.user_id, 'amount', b.amount - coalesce(j.amount, 0), 'transaction_type', 'bonus', 'status', 'completed', 'reference_id', b.id,
+                'created_at', case when j.amount is null then b.created_at else private.clock() end,
+                'decision_no', coalesce(private.current_decision_no(), private.last_decision_no())
+            ))::private.row_change
+            from public.bonuses as b
+            cross join lateral (
+                select sum(t.amount) as amount from public.transactions as t
+                where t.transaction_type = 'bonus' and t.reference_id = b.id and t.user_id = b.user_id
+            ) as j
+            where b.id = any(p_ids) and b.amount <> coalesce(j.amount, 0)
+            order by b.id
+        ))) as w (change)
+    );
+end
+$$;
+comment on function private.book_missing_amounts(uuid[]) is
+'Books the difference between each of these bonuses and its journal rows; returns the changes.';
+
+create function private.restore_bonus_rows(p_user_id uuid) returns jsonb
+language plpgsql volatile set search_path = '' as $$
+declare
+    v_wrong uuid[] := private.bonuses_with_wrong_rows(p_user_id);
+    v_done jsonb;
+begin
     v_done := private.write_rows(array(
         with numbers as materialized (
             select distinct d.decision_no from private.numbered_decisions as d
@@ -174,23 +207,7 @@ begin
         ) as r
         order by r.id
     ));
-    return v_done || (
-        select coalesce(pg_catalog.jsonb_agg(w.change #- '{new,decision_no}' #- '{new,created_at}'), '[]')
-        from pg_catalog.jsonb_array_elements(private.write_rows(array(
-            select row('public.transactions', '{}', null, pg_catalog.jsonb_build_object(
-                'user_id', b.user_id, 'amount', b.amount - coalesce(j.amount, 0), 'transaction_type', 'bonus', 'status', 'completed', 'reference_id', b.id,
-                'created_at', case when j.amount is null then b.created_at else private.clock() end,
-                'decision_no', coalesce(private.current_decision_no(), private.last_decision_no())
-            ))::private.row_change
-            from public.bonuses as b
-            cross join lateral (
-                select sum(t.amount) as amount from public.transactions as t
-                where t.transaction_type = 'bonus' and t.reference_id = b.id and t.user_id = b.user_id
-            ) as j
-            where b.id = any(v_wrong) and b.amount <> coalesce(j.amount, 0)
-            order by b.id
-        ))) as w (change)
-    );
+    return v_done || private.book_missing_amounts(v_wrong);
 end
 $$;
 comment on function private.restore_bonus_rows(uuid) is

@@ -1,8 +1,9 @@
 """The queries on buckets and objects."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from psycopg import errors
 from psycopg.types.json import Jsonb
@@ -32,23 +33,34 @@ on conflict (bucket_id, name) do update set
 
 
 @dataclass(frozen=True)
-class NewObject:
-    """A row to be written."""
+class Upload:
+    """An object to be stored: where, by what right, and its row.
 
+    Attributes:
+        operation: the name by which policies know it.
+        principal: whose rights count; None with a signed URL, which was made by right of its owner.
+        metadata: the size and type that policies see; the client's claims until the bytes are there.
+        version: the name of its bytes.
+    """
+
+    operation: str
     bucket_id: str
     name: str
+    upsert: bool
+    principal: Principal | None
     owner_id: str | None
-    metadata: Row
-    user_metadata: Row
+    metadata: Row = field(default_factory=dict)
+    user_metadata: Row = field(default_factory=dict)
+    version: str = field(default_factory=lambda: str(uuid4()))
 
-    def values(self, version: str) -> Row:
+    def row(self) -> Row:
         """Return the parameters of the insert."""
         return {
             "bucket_id": self.bucket_id,
             "name": self.name,
             "owner": uuid_or_none(self.owner_id),
             "owner_id": self.owner_id,
-            "version": version,
+            "version": self.version,
             "metadata": Jsonb(self.metadata),
             "user_metadata": Jsonb(self.user_metadata),
         }
@@ -76,27 +88,26 @@ async def select_object(db: Connection, bucket_id: str, name: str) -> Row | None
     return await found.fetchone()
 
 
-async def check_write(
-    context: RequestContext, principal: Principal, operation: str, new: NewObject, upsert: bool
-) -> None:
+async def check_write(context: RequestContext, upload: Upload) -> None:
     """Ask row-level security whether the principal may write this row: really write it, and roll back.
 
-    A plain upload needs INSERT; an upsert also SELECT, and UPDATE when the row is there.
+    Nothing is asked for a signed URL: it was when the URL was made. A plain upload needs INSERT; an upsert
+    also SELECT, and UPDATE when the row is there.
 
     Raises:
         ApiError: AccessDenied, or Duplicate when the name is taken.
         psycopg.Error: as triggers raise it.
     """
+    if upload.principal is None:
+        return
     try:
-        async with context.transaction_as(principal, operation, rolled_back=True) as db:
-            await db.execute(_INSERT + (_REPLACE + "returning *" if upsert else ""), new.values("1"))
+        async with context.transaction_as(upload.principal, upload.operation, rolled_back=True) as db:
+            await db.execute(_INSERT + (_REPLACE + "returning *" if upload.upsert else ""), upload.row())
     except errors.UniqueViolation as error:
         raise already_exists("KeyAlreadyExists") from error
 
 
-async def write(
-    context: RequestContext, operation: str, new: NewObject, version: str, upsert: bool
-) -> tuple[Row, str | None]:
+async def write(context: RequestContext, upload: Upload) -> tuple[Row, str | None]:
     """Write the row that `check_write` permitted; return it, and the version that it replaced.
 
     Raises:
@@ -104,14 +115,14 @@ async def write(
         psycopg.Error: as triggers raise it.
     """
     try:
-        async with context.transaction_as_service(operation) as db:
+        async with context.transaction_as_service(upload.operation) as db:
             found = await db.execute(
                 "select version from storage.objects where bucket_id = %s and name = %s for update",
-                [new.bucket_id, new.name],
+                [upload.bucket_id, upload.name],
             )
             old = await found.fetchone()
-            statement = f"{_INSERT} {_REPLACE if upsert else ''} returning {PUBLIC_COLUMNS}"
-            row = await (await db.execute(statement, new.values(version))).fetchone()
+            statement = f"{_INSERT} {_REPLACE if upload.upsert else ''} returning {PUBLIC_COLUMNS}"
+            row = await (await db.execute(statement, upload.row())).fetchone()
     except errors.UniqueViolation as error:
         raise already_exists("KeyAlreadyExists") from error
     return dict(row or {}), old["version"] if old else None

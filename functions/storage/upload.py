@@ -8,10 +8,9 @@ crash in between leaves at most bytes without a row; the garbage collector finds
 import asyncio
 import errno
 import logging
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
-from uuid import uuid4
 
 from psycopg import OperationalError
 from starlette.requests import Request
@@ -20,8 +19,8 @@ from functions.core.failpoints import crash_here
 from functions.storage.errors import disk_full, object_too_large
 from functions.storage.json_response import timestamp
 from functions.storage.mime_sniffing import check_content, is_checked
-from functions.storage.queries import NewObject, Row, check_write, find_bucket, write
-from functions.storage.service import Principal, RequestContext
+from functions.storage.queries import Row, Upload, check_write, find_bucket, write
+from functions.storage.service import RequestContext
 from functions.storage.transfers import Transfer
 from functions.storage.upload_parser import (
     IncomingFile,
@@ -33,56 +32,40 @@ from functions.storage.upload_parser import (
 from functions.storage.validation import PLACEHOLDER, check_allowed_type, check_key, check_robots
 
 
-@dataclass(frozen=True)
-class Target:
-    """Where an upload goes, and by what right: a principal whose rights count, or a signed URL's owner."""
-
-    bucket_id: str
-    name: str
-    upsert: bool
-    operation: str
-    principal: Principal | None
-    owner_id: str | None
-
-
-async def store_upload(context: RequestContext, target: Target) -> Row:
+async def store_upload(context: RequestContext, upload: Upload) -> Row:
     """Store what arrives; return the row.
 
     Raises:
         ApiError: the first rule that the upload breaks; nothing is stored then.
     """
-    async with context.receiving(target.principal, target.owner_id) as transfer:
-        return await _store(context, target, transfer)
+    async with context.receiving(upload.principal, upload.owner_id) as transfer:
+        return await _store(context, upload, transfer)
 
 
-async def _store(context: RequestContext, target: Target, transfer: Transfer) -> Row:
-    bucket = await find_bucket(context, target.bucket_id)
+async def _store(context: RequestContext, upload: Upload, transfer: Transfer) -> Row:
+    bucket = await find_bucket(context, upload.bucket_id)
     file = await parse_upload(context.request, transfer)
-    limit = _check_limits(context, bucket, target, file)
-    check_key(target.name)
+    limit = _check_limits(context, bucket, upload.name, file)
+    check_key(upload.name)
     robots = context.request.headers.get("x-robots-tag")
     if robots:
         check_robots(robots)
-    if target.principal:
-        claimed = claimed_metadata(context.request, file.content_type)
-        new = NewObject(target.bucket_id, target.name, target.owner_id, claimed, file.user_metadata)
-        await check_write(context, target.principal, target.operation, new, target.upsert)
-    version = str(uuid4())
-    written = await _store_bytes(context, bucket, target, file, version, limit)
+    claimed = claimed_metadata(context.request, file.content_type)
+    upload = replace(upload, metadata=claimed, user_metadata=file.user_metadata)
+    await check_write(context, upload)
+    written = await _store_bytes(context, bucket, upload, file, limit)
     crash_here("upload.after_rename")
-    metadata = _metadata(file, written, robots)
-    new = NewObject(target.bucket_id, target.name, target.owner_id, metadata, file.user_metadata)
-    return await write_row(context, target.operation, new, version, target.upsert)
+    return await write_row(context, replace(upload, metadata=_metadata(file, written, robots)))
 
 
 async def _store_bytes(
-    context: RequestContext, bucket: Row, target: Target, file: IncomingFile, version: str, limit: int
+    context: RequestContext, bucket: Row, upload: Upload, file: IncomingFile, limit: int
 ) -> WrittenFile:
     """Give the bytes their place once they have arrived and are of their type."""
-    store = context.service.store
+    store, version = context.service.store, upload.version
     try:
         written = await write_file(file.pieces, store.arrival(version), limit)
-        if is_checked(bucket["allowed_mime_types"]) and not target.name.endswith(PLACEHOLDER):
+        if is_checked(bucket["allowed_mime_types"]) and not upload.name.endswith(PLACEHOLDER):
             await asyncio.to_thread(check_content, store.arrival(version), file.content_type)
         crash_here("upload.after_tmp")
         await store.keep(version)
@@ -97,13 +80,13 @@ async def _store_bytes(
     return written
 
 
-def _check_limits(context: RequestContext, bucket: Row, target: Target, file: IncomingFile) -> int:
+def _check_limits(context: RequestContext, bucket: Row, name: str, file: IncomingFile) -> int:
     """Check the type and the claimed size; return how many bytes may come."""
     service = context.service
     limit = service.settings.file_size_limit
     if bucket["file_size_limit"] is not None:
         limit = min(limit, int(bucket["file_size_limit"]))
-    if target.name.endswith(PLACEHOLDER):
+    if name.endswith(PLACEHOLDER):
         limit = 0
     else:
         check_allowed_type(file.content_type, bucket["allowed_mime_types"])
@@ -134,19 +117,17 @@ def _metadata(file: IncomingFile, written: WrittenFile, robots: str | None) -> d
     return metadata | ({"xRobotsTag": robots} if robots else {})
 
 
-async def write_row(
-    context: RequestContext, operation: str, new: NewObject, version: str, upsert: bool
-) -> Row:
+async def write_row(context: RequestContext, upload: Upload) -> Row:
     """Write the row of stored bytes. If that fails delete them, otherwise those that they replace."""
     store = context.service.store
     crash_here("upload.before_row")
     try:
-        row, replaced = await write(context, operation, new, version, upsert)
+        row, replaced = await write(context, upload)
     except OperationalError:
         # The commit may have happened: the bytes stay, and the garbage collector finds out.
         raise
     except Exception:
-        await store.remove([version])
+        await store.remove([upload.version])
         raise
     crash_here("upload.after_row")
     if replaced:

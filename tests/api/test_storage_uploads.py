@@ -16,11 +16,10 @@ from starlette.requests import ClientDisconnect, Request
 from functions.core.errors import ApiError
 from functions.storage import garbage_collector, request_parsing, service, upload, upload_parser
 from functions.storage.mime_sniffing import is_checked
-from functions.storage.queries import NewObject
+from functions.storage.queries import Upload
 from functions.storage.service import Principal, RequestContext
 from functions.storage.store import ByteStore
 from functions.storage.transfers import Transfer
-from functions.storage.upload import Target
 from functions.storage.upload_parser import IncomingFile, WrittenFile, write_file
 from functions.storage.validation import PLACEHOLDER
 from functions.storage.versions import with_bytes
@@ -189,8 +188,8 @@ def file_of(content: bytes, kind: str = "image/png") -> IncomingFile:
     return IncomingFile(kind, "no-cache", {}, len(content), arriving(content))
 
 
-def target_of(name: str = "a.png") -> Target:
-    return Target("receipts", name, False, "storage.object.upload", None, None)
+def upload_of(upsert: bool = False) -> Upload:
+    return Upload("storage.object.upload", "receipts", "a.png", upsert, None, None, version=VERSION)
 
 
 def touch(path: Path) -> None:
@@ -221,25 +220,25 @@ def files_in(folder: Path) -> set[str]:
     ids=["the bucket's", "the service's", "a bucket's beyond the service's", "a placeholder's"],
 )
 def test_the_lowest_limit_holds(tmp_path: Path, bucket: Any, name: str, limit: int) -> None:
-    context, target = context_of(tmp_path), target_of(name)
-    assert upload._check_limits(context, bucket, target, file_of(b"x" * limit)) == limit
+    context = context_of(tmp_path)
+    assert upload._check_limits(context, bucket, name, file_of(b"x" * limit)) == limit
     with pytest.raises(ApiError) as rejected:
-        upload._check_limits(context, bucket, target, file_of(b"x" * (limit + 1)))
+        upload._check_limits(context, bucket, name, file_of(b"x" * (limit + 1)))
     assert rejected.value.code == "EntityTooLarge"
 
 
 @pytest.mark.threat("T97")
 def test_a_disk_that_is_nearly_full_takes_nothing(tmp_path: Path) -> None:
-    upload._check_limits(context_of(tmp_path, 90), RECEIPTS, target_of(), file_of(b""))
+    upload._check_limits(context_of(tmp_path, 90), RECEIPTS, "a.png", file_of(b""))
     with pytest.raises(ApiError) as rejected:
-        upload._check_limits(context_of(tmp_path, 90.1), RECEIPTS, target_of(), file_of(b""))
+        upload._check_limits(context_of(tmp_path, 90.1), RECEIPTS, "a.png", file_of(b""))
     assert (rejected.value.status, rejected.value.code) == (507, "DiskFull")
 
 
 @pytest.mark.threat("T95")
 def test_a_type_that_the_bucket_does_not_list(tmp_path: Path) -> None:
     with pytest.raises(ApiError) as rejected:
-        upload._check_limits(context_of(tmp_path), RECEIPTS, target_of(), file_of(b"", "text/html"))
+        upload._check_limits(context_of(tmp_path), RECEIPTS, "a.png", file_of(b"", "text/html"))
     assert rejected.value.code == "InvalidMimeType"
 
 
@@ -271,9 +270,7 @@ async def test_an_upload_that_fails_leaves_no_bytes(
     if failure:
         monkeypatch.setattr(upload, "write_file", write_half)
     with pytest.raises((ApiError, OSError)) as rejected:
-        await upload._store_bytes(
-            context_of(tmp_path), RECEIPTS, target_of(), file_of(content), VERSION, 1000
-        )
+        await upload._store_bytes(context_of(tmp_path), RECEIPTS, upload_of(), file_of(content), 1000)
     assert getattr(rejected.value, "code", "") == code
     assert files_in(tmp_path) == set()
 
@@ -281,7 +278,7 @@ async def test_an_upload_that_fails_leaves_no_bytes(
 async def test_a_file_gets_its_place_when_it_is_of_its_type(tmp_path: Path) -> None:
     content = png()
     written = await upload._store_bytes(
-        context_of(tmp_path), RECEIPTS, target_of(), file_of(content), VERSION, len(content)
+        context_of(tmp_path), RECEIPTS, upload_of(), file_of(content), len(content)
     )
     assert written.size == len(content)
     assert (tmp_path / "objects" / VERSION[:2] / VERSION).read_bytes() == content
@@ -303,9 +300,8 @@ async def test_bytes_stay_only_if_their_row_may_be_there(
     monkeypatch.setattr(upload, "write", fail)
     context = context_of(tmp_path)
     await stored(context.service.store, VERSION)
-    new = NewObject("receipts", "a.png", None, {}, {})
     with pytest.raises(psycopg.Error):
-        await upload.write_row(context, "storage.object.upload", new, VERSION, False)
+        await upload.write_row(context, upload_of())
     assert files_in(tmp_path) == ({VERSION} if stays else set())
 
 
@@ -317,8 +313,7 @@ async def test_replaced_bytes_are_removed(tmp_path: Path, monkeypatch: pytest.Mo
     context = context_of(tmp_path)
     for version in ("before", VERSION):
         await stored(context.service.store, version)
-    new = NewObject("receipts", "a.png", None, {}, {})
-    await upload.write_row(context, "storage.object.upload", new, VERSION, True)
+    await upload.write_row(context, upload_of(upsert=True))
     assert files_in(tmp_path) == {VERSION}
 
 

@@ -1,7 +1,6 @@
 """Copy and move. Names lie in rows and bytes under their version, so a move touches no bytes."""
 
 from typing import Any
-from uuid import uuid4
 
 from fastapi import APIRouter
 from psycopg import errors
@@ -11,7 +10,7 @@ from functions.storage import openapi
 from functions.storage.errors import already_exists, invalid_type, no_such_key
 from functions.storage.json_response import JsonResponse, json_row
 from functions.storage.mime_sniffing import is_checked
-from functions.storage.queries import NewObject, Row, check_write, find_bucket, select_object
+from functions.storage.queries import Row, Upload, check_write, find_bucket, select_object
 from functions.storage.request_parsing import StorageRoute
 from functions.storage.schemas import Copy, Move
 from functions.storage.service import Context, Principal, RequestContext, SignedIn, uuid_or_none
@@ -70,19 +69,17 @@ async def copy(context: Context, principal: SignedIn, asked: Copy) -> JsonRespon
             raise no_such_key()
         return row
 
-    async def copied(row: Row) -> tuple[NewObject, str]:
-        metadata, user_metadata = _metadata(context, asked, row)
-        new = NewObject(
-            asked.target_bucket, asked.destination_key, principal.owner_id, metadata, user_metadata
-        )
-        await check_write(context, principal, "storage.object.copy", new, upsert)
+    async def copied(row: Row) -> Upload:
+        place = (asked.target_bucket, asked.destination_key)
+        metadata = _metadata(context, asked, row)
+        new = Upload("storage.object.copy", *place, upsert, principal, principal.owner_id, *metadata)
+        await check_write(context, new)
         await _check_promise(context, row, new.bucket_id, new.metadata.get("mimetype"))
-        version = str(uuid4())
-        await context.service.store.copy(row["version"], version)
-        return new, version
+        await context.service.store.copy(row["version"], new.version)
+        return new
 
-    new, version = await with_bytes(source, copied)
-    row = await write_row(context, "storage.object.copy", new, version, upsert)
+    new = await with_bytes(source, copied)
+    row = await write_row(context, new)
     return JsonResponse({"Key": f"{new.bucket_id}/{new.name}", "Id": str(row["id"]), **json_row(row)})
 
 

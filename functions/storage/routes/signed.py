@@ -7,7 +7,7 @@ from fastapi import APIRouter
 
 from functions.storage.errors import no_such_key
 from functions.storage.json_response import JsonResponse
-from functions.storage.queries import NewObject, check_write, select_object
+from functions.storage.queries import Upload, check_write, select_object
 from functions.storage.request_parsing import StorageRoute
 from functions.storage.schemas import IgnoredObject, SignedUrl, SignedUrls
 from functions.storage.service import Context, Principal, Service, SignedIn
@@ -59,8 +59,9 @@ async def sign_upload(
     """Make a URL that uploads one object, if the principal may upload it; the name is checked on use."""
     upsert = context.request.headers.get("x-upsert") == "true"
     claimed = claimed_metadata(context.request, "application/json")
-    new = NewObject(bucket, path, principal.owner_id, claimed, {})
-    await check_write(context, principal, "storage.object.sign_upload_url", new, upsert)
+    operation = "storage.object.sign_upload_url"
+    upload = Upload(operation, bucket, path, upsert, principal, principal.owner_id, claimed)
+    await check_write(context, upload)
     lifetime = context.service.settings.upload_signed_url_expiration_time
     token = context.service.signer.sign(
         "upload", f"{bucket}/{path}", lifetime, upsert=upsert, **_owner(principal)

@@ -133,7 +133,7 @@ async def _purge_hourly(service: Service) -> None:
         try:
             await service.attempts.purge_old("password", "address", "totp", "mail")
             await service.code_attempts.purge_old("code")
-            await service.password_attempts.purge_old()
+            await service.password_attempts.purge_known()
             await service.mail_budget.purge_old()
             await service.notices.purge_old()
             await retention.purge_old(service.pool, service.settings.sessions_inactivity_timeout)

@@ -4,7 +4,6 @@ Only keyed hashes are stored: the code's in the user's row, the link's in one_ti
 """
 
 import hmac
-import math
 import secrets
 import uuid
 from datetime import datetime, timedelta
@@ -14,7 +13,6 @@ from psycopg import sql
 
 from functions.auth.users import User, update_user
 from functions.core.database import Connection
-from functions.core.errors import ApiError
 
 PKCE = "pkce_"
 CONFIRMATION = "confirmation_token"
@@ -76,16 +74,6 @@ def _new_secret(pkce: bool) -> Secret:
     # GoTrue's form: 56 hexadecimal digits.
     token = (PKCE if pkce else "") + secrets.token_hex(28)
     return Secret(token, f"{secrets.randbelow(1_000_000):06d}")
-
-
-def check_frequency(sent_at: datetime | None, least: timedelta) -> None:
-    """Raise ApiError 429 when the last mail of this kind to this user is too recent."""
-    if sent_at is None:
-        return
-    left = (sent_at + least - datetime.now(sent_at.tzinfo)).total_seconds()
-    if left > 0:
-        message = f"For security purposes, you can only request this after {math.ceil(left)} seconds."
-        raise ApiError(429, "over_email_send_rate_limit", message)
 
 
 async def issue(

@@ -4,6 +4,7 @@ from typing import Any
 
 from functions.auth import codes
 from functions.auth.hooks import mail_data
+from functions.auth.limits.mail import check_frequency
 from functions.auth.service import Service
 from functions.auth.users import User, update_user
 from functions.core.database import Connection
@@ -30,7 +31,7 @@ async def send_link(
         kind = "signup"
     mail, secret = _EMAILS[kind]
     if kind != "invite":
-        codes.check_frequency(user[codes.SENT_AT[secret]], service.mailer.frequency)
+        check_frequency(user[codes.SENT_AT[secret]], service.mailer.frequency)
     issued = await codes.issue(service.hasher, connection, user, secret, user["email"], pkce)
     values = _values(service, user, kind, issued, target)
     if not is_confirmed:
@@ -44,7 +45,7 @@ async def send_email_change(
     service: Service, connection: Connection, user: User, new_email: str, target: str, pkce: bool = False
 ) -> None:
     """Start a change of address: a mail with its own code to the new address, and one to the current one."""
-    codes.check_frequency(user["email_change_sent_at"], service.mailer.frequency)
+    check_frequency(user["email_change_sent_at"], service.mailer.frequency)
     await codes.delete(connection, user["id"], codes.CHANGE_CURRENT)
     await update_user(
         connection, user, email_change=new_email, email_change_confirm_status=0, email_change_token_current=""
@@ -62,7 +63,7 @@ async def send_email_change(
 
 async def send_reauthentication(service: Service, connection: Connection, user: User) -> None:
     """Mail a code without a link."""
-    codes.check_frequency(user["reauthentication_sent_at"], service.mailer.frequency)
+    check_frequency(user["reauthentication_sent_at"], service.mailer.frequency)
     issued = await codes.issue(service.hasher, connection, user, codes.REAUTHENTICATION, user["email"])
     values = {"Email": user["email"], "Token": issued.code, "Data": user["raw_user_meta_data"]}
     await service.mailer.send("reauthentication", user["email"], values)

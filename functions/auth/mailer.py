@@ -117,7 +117,7 @@ class Mailer:
         return f"{base.scheme}://{base.netloc}{base.path}?token={token_hash}&type={kind}&redirect_to={to}"
 
     async def send(self, mail: str, to: str, values: dict[str, Any]) -> None:
-        """Send one mail, which was counted before (mail_budget.py).
+        """Send one mail, which was counted before (limits/mail.py).
 
         Raises:
             ApiError: 500 when it cannot be delivered to SMTP.

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from functions.auth.mail_budget import MailBudget
+from functions.auth.limits.mail import MailBudget
 from functions.auth.mailer import Mailer
 from functions.core.database import Connection, Pool
 from functions.core.errors import ApiError

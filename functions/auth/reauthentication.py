@@ -8,9 +8,9 @@ from typing import Any
 
 from functions.auth import codes
 from functions.auth.authentication import Principal
-from functions.auth.code_attempts import fitting_kind
 from functions.auth.emails import notify_paused
 from functions.auth.service import Service
+from functions.auth.typed_codes import purpose_of_code
 from functions.auth.users import has_verified_factor
 from functions.core.errors import ApiError
 
@@ -112,9 +112,11 @@ def _is_proven(principal: Principal, factor: dict[str, Any]) -> bool:
 
 async def _check_current(service: Service, principal: Principal, current: str, address: str) -> None:
     user = principal.user
+    async with service.pool.connection() as connection:
+        at_home = await service.password_attempts.is_at_home(connection, user, address)
     async with (
         service.passwords.slot(user["email"] or "", at_home=True) as matches,
-        service.password_attempts.begin(user["email"], user, address) as attempt,
+        service.password_attempts.begin_password(user["email"], address, at_home=at_home) as attempt,
     ):
         is_right = await matches(current, user["encrypted_password"])
     if not is_right:
@@ -127,7 +129,7 @@ async def _check_nonce(service: Service, principal: Principal, nonce: str | None
     if not nonce:
         raise ApiError(400, "reauthentication_needed", "Password update requires reauthentication")
     user = principal.user
-    if not await fitting_kind(service, user, [codes.REAUTHENTICATION], user["email"], nonce):
+    if not await purpose_of_code(service, user, [codes.REAUTHENTICATION], user["email"], nonce):
         raise ApiError(422, "reauthentication_not_valid", "Nonce has expired or is invalid")
 
 

@@ -7,9 +7,10 @@ import psycopg
 from psycopg.errors import UniqueViolation
 from starlette.requests import Request
 
-from functions.auth import audit, codes, pkce, sign_ups
+from functions.auth import audit, pkce, sign_ups
 from functions.auth.emails import send_link
 from functions.auth.hooks import before_user_created
+from functions.auth.limits.mail import check_decoy, check_frequency
 from functions.auth.service import Service
 from functions.auth.users import EmailExistsError, User, email_exists, find_by_email, insert_user
 from functions.core.database import Connection, transaction
@@ -44,7 +45,7 @@ async def register(
     await before_user_created(*asked, reserves=False)
     is_repeated = known is not None and await _is_repeated(service, known)
     if known is not None and not is_repeated:
-        codes.check_frequency(known["confirmation_sent_at"], service.mailer.frequency)
+        check_frequency(known["confirmation_sent_at"], service.mailer.frequency)
         user["id"] = known["id"]
     user["encrypted_password"] = await service.passwords.hash(password, is_sign_up=True)
     if is_repeated:
@@ -71,7 +72,7 @@ async def _is_repeated(service: Service, known: User) -> bool:
     if known["email_confirmed_at"] is None:
         return False
     least = service.mailer.frequency
-    await service.attempts.check_decoy_mail("signup", known["email"], least, is_sign_up=True)
+    await check_decoy(service.pool, "signup", known["email"], least, is_sign_up=True)
     async with service.pool.connection() as connection:
         await audit.record(connection, "user_repeated_signup", known, {"provider": "email"})
     return True

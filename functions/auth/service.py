@@ -13,14 +13,14 @@ from starlette.requests import Request
 from functions.auth.codes import Hasher
 from functions.auth.constant_time import ConstantTime
 from functions.auth.keys import Keys
-from functions.auth.login_attempts import LoginAttempts
-from functions.auth.mail_budget import MailBudget
+from functions.auth.limits.attempts import Attempts
+from functions.auth.limits.buckets import RateLimits
+from functions.auth.limits.mail import MailBudget
+from functions.auth.limits.passwords import PasswordAttempts
 from functions.auth.mailer import Mailer
 from functions.auth.notices import Notices
-from functions.auth.password_attempts import PasswordAttempts
 from functions.auth.passwords import Passwords
 from functions.auth.principal_reader import PrincipalReader
-from functions.auth.rate_limits import RateLimits
 from functions.auth.redirects import Redirects
 from functions.auth.settings import AuthSettings
 from functions.core.database import Pool, make_pool
@@ -39,8 +39,8 @@ class Service:
     principals: PrincipalReader
     keys: Keys
     rate_limits: RateLimits
-    attempts: LoginAttempts
-    code_attempts: LoginAttempts
+    attempts: Attempts
+    code_attempts: Attempts
     password_attempts: PasswordAttempts
     redirects: Redirects
     mailer: Mailer
@@ -79,9 +79,9 @@ def make_service(settings: AuthSettings) -> Service:
         principals=PrincipalReader(pool),
         keys=Keys(settings.keys, settings.issuer, settings.jwt_exp),
         rate_limits=RateLimits(settings),
-        attempts=LoginAttempts(pool, settings.failure_limit, settings.failure_window),
+        attempts=Attempts(pool, settings.failure_limit, settings.failure_window),
         # The first attempt comes after the mail: what it counts outlives the code.
-        code_attempts=LoginAttempts(pool, settings.code_attempts, timedelta(seconds=settings.mailer_otp_exp)),
+        code_attempts=Attempts(pool, settings.code_attempts, timedelta(seconds=settings.mailer_otp_exp)),
         password_attempts=PasswordAttempts(
             pool, settings.failure_limit, settings.address_failure_limit, settings.failure_window
         ),

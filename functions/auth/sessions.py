@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 
 from functions.auth.keys import amr_of
-from functions.auth.password_attempts import known_address
+from functions.auth.limits.passwords import known_address
 from functions.auth.service import Service
 from functions.auth.users import NO_INSTANCE, User, user_json
 from functions.core.database import Connection

@@ -23,11 +23,11 @@ from starlette.requests import Request
 from functions.auth import mailer
 from functions.auth.constant_time import ConstantTime
 from functions.auth.keys import Keys
+from functions.auth.limits.buckets import Bucket, RateLimits
 from functions.auth.mailer import Mailer
 from functions.auth.notices import Notices
 from functions.auth.passwords import Passwords
 from functions.auth.principal_reader import PrincipalReader
-from functions.auth.rate_limits import Bucket, RateLimits
 from functions.auth.settings import AuthSettings
 from functions.core.errors import ApiError
 from functions.core.tokens import Claims, KeySet

@@ -11,7 +11,7 @@ import psycopg
 import pyotp
 import pytest
 
-from functions.auth.login_attempts import LoginAttempts
+from functions.auth.limits.attempts import Attempts, Key
 from tests.support.own_auth import PASSWORD, OwnAuth, bearer, set_password, signed_in, wait_for_notice
 from tests.support.principals import claims_of
 from tests.support.stack import Stack
@@ -352,22 +352,27 @@ class TestMailedCodes:
         self, auth: OwnAuth, ada: dict[str, Any], kind: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """With a code, without one, without an account: each takes the same work, and time."""
-        subjects: list[str] = []
-        count = LoginAttempts.count
+        keys_seen: list[Key] = []
+        count = Attempts.count
 
-        async def listed(self: LoginAttempts, kind: str, subject: str) -> int:
-            subjects.append(subject)
-            return await count(self, kind, subject)
+        async def listed(self: Attempts, keys: list[Key]) -> list[int]:
+            keys_seen.extend(keys)
+            return await count(self, keys)
 
         def times(email: str) -> int:
-            subjects.clear()
+            keys_seen.clear()
             assert _give(auth, {"email": email}, "no code", kind).status_code == 403
-            return len(subjects)
+            return len(keys_seen)
 
-        monkeypatch.setattr(LoginAttempts, "count", listed)
+        monkeypatch.setattr(Attempts, "count", listed)
         unknown, without = times(f"nobody-{secrets.token_hex(6)}@example.com"), times(ada["email"])
         _link(auth, ada)
         assert unknown == without == times(ada["email"]) == (2 if kind == "email" else 1)
+
+    def test_one_of_no_kind_is_wrong(self, auth: OwnAuth, ada: dict[str, Any]) -> None:
+        link = _link(auth, ada)
+        response = _give(auth, ada, link["email_otp"], "nonsense")
+        assert (response.status_code, response.json()["error_code"]) == (403, "otp_expired")
 
     def test_attempts_count_for_their_purpose_alone(self, auth: OwnAuth, ada: dict[str, Any]) -> None:
         link = _link(auth, ada)

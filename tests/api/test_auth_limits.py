@@ -1,11 +1,17 @@
 """Limits of sign-ins and requests per address, and what many at once delay: off in the reference profile."""
 
+import csv
 import secrets
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing, suppress
+from datetime import timedelta
+from ipaddress import ip_address, ip_network
+from itertools import islice
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -15,9 +21,12 @@ import psycopg
 import pytest
 
 from functions.auth import passwords
-from functions.auth.password_attempts import known_address
+from functions.auth.limits.attempts import subject_of_email
+from functions.auth.limits.passwords import PasswordAttempts, known_address
 from functions.auth.passwords import COST, Passwords
+from functions.core.database import Connection, Pool, make_pool
 from functions.core.errors import ApiError
+from functions.core.request import networks_of
 from tests.support.own_auth import (
     PASSWORD,
     OwnAuth,
@@ -112,6 +121,58 @@ def test_failures_elsewhere_do_not_keep_the_owner_out(
     assert auth.sign_in(ada["email"], PASSWORD, home).status_code == 429
 
 
+ADA = "ada@example.com"
+KNOWN_ADDRESSES = Path(__file__).parents[1] / "support" / "known_addresses.csv"
+
+
+@pytest.mark.threat("T77")
+async def test_an_address_that_signed_in_to_the_account_has_a_count_of_its_own(auth_database: str) -> None:
+    """SQL says the same of each for administrators: tests/db/sign_in_limits.sql."""
+    rows = list(csv.DictReader(KNOWN_ADDRESSES.open()))
+    async with make_pool(auth_database, 2, "test", autocommit=True) as pool, pool.connection() as db:
+        results = {row["case"]: await _result(pool, db, row) for row in rows}
+    assert results == {row["case"]: (row["passes"], row["counts_as"]) for row in rows}
+
+
+async def _result(pool: Pool, db: Connection, row: dict[str, str]) -> tuple[str, str]:
+    """Return whether Ada's password is verified, and what a failure counts as."""
+    attempts = PasswordAttempts(pool, 2, 3, timedelta(minutes=15))
+    users = {who: {"id": uuid.uuid4()} for who in ("this", "other")}
+    await db.execute("truncate auth.attempts, auth.users cascade")
+    for user in users.values():
+        await db.execute("insert into auth.users (id) values (%s)", [user["id"]])
+    if row["signed_in_to"]:
+        user = users[row["signed_in_to"]]
+        await db.execute(
+            "insert into auth.known_addresses values (%s, %s, now() - make_interval(days => %s))",
+            [user["id"], known_address(user, row["signed_in_from"]), int(row["days_since"])],
+        )
+    for what in row["full"].split():
+        for email, address in _failures(what, row):
+            with suppress(ApiError):
+                async with attempts.begin_password(email, address, at_home=what == "own"):
+                    pass
+    at_home = await attempts.is_at_home(db, users["this"], row["comes_from"])
+    try:
+        async with attempts.begin_password(ADA, row["comes_from"], at_home=at_home) as attempt:
+            return "t", "account" if attempt.account == ("password", subject_of_email(ADA)) else "own"
+    except ApiError:
+        return "f", ""
+
+
+def _failures(what: str, row: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the accounts and addresses of the failures that fill a count."""
+    if what == "account":
+        return [(ADA, "198.51.100.1"), (ADA, "198.51.100.2")]
+    if what == "own":
+        return [(ADA, row["signed_in_from"])] * 2
+    if what == "network":
+        return [(f"{number}@example.com", row["comes_from"]) for number in range(3)]
+    here, site = ip_address(row["comes_from"]), ip_network(networks_of(row["comes_from"])[1])
+    others = [network for network in islice(site.subnets(new_prefix=64), 11) if here not in network]
+    return [(f"{number}@example.com", str(others[number % 10][1])) for number in range(30)]
+
+
 @pytest.mark.threat("T77")
 def test_a_crowd_elsewhere_does_not_make_the_owner_wait(auth: OwnAuth, ada: dict[str, Any]) -> None:
     home = "10.1.0.3"
@@ -183,6 +244,21 @@ def test_an_address_that_fails_at_many_accounts_is_slowed(stack: Stack) -> None:
             assert auth.sign_in(ben["email"], PASSWORD, home).status_code == 200, "a right one is no failure"
         for user in (ada, ben):
             auth.delete_user(user["id"])
+
+
+@pytest.mark.threat("T77")
+def test_an_attempt_that_is_rejected_counts_nowhere(stack: Stack) -> None:
+    """Neighbours do not pay for an account whose count is full."""
+    neighbours = f"2001:db8:{secrets.token_hex(2)}:1::"
+    with own_auth(stack, HARBORLINE_AUTH_ADDRESS_FAILURE_LIMIT="2") as auth:
+        ben = auth.new_user(PASSWORD)
+        for number in range(10):
+            assert auth.sign_in(ben["email"], "wrong", f"10.11.{number}.1").status_code == 400
+        assert {auth.sign_in(ben["email"], "wrong", f"{neighbours}1").status_code for _ in range(3)} == {429}
+        strangers = [f"nobody-{secrets.token_hex(6)}@example.com" for _ in range(3)]
+        statuses = [auth.sign_in(email, PASSWORD, f"{neighbours}2").status_code for email in strangers]
+        assert statuses == [400, 400, 429]
+        auth.delete_user(ben["id"])
 
 
 @pytest.mark.threat("T77", "T78")

@@ -9,7 +9,7 @@ import httpx
 import psycopg
 import pytest
 
-from functions.auth.login_attempts import subject_of_email
+from functions.auth.limits.attempts import subject_of_email
 from tests.support.own_auth import PASSWORD, OwnAuth, bearer, mails, own_auth, signed_in, wait_for_notice
 from tests.support.stack import Stack
 

@@ -196,7 +196,7 @@ async def update(request: Request) -> Response:
         traits = {"user_id": str(user["id"]), "user_email": user["email"], "user_phone": user["phone"] or ""}
         await audit.record(connection, "user_modified", audit.ADMIN, traits)
     if hashed:
-        await service.password_attempts.clear(user["email"] or "")
+        await service.password_attempts.clear_account(user["email"] or "")
     return json_response(user_json(user | before))
 
 

@@ -122,8 +122,8 @@ async def verify(request: Request) -> Response:
         raise ApiError(422, "mfa_totp_verify_not_enabled", "MFA verification is disabled for TOTP")
     async with service.pool.connection() as connection:
         await factors.open_challenge(service, connection, request, factor, body.challenge_id)
-    subject = str(principal.user["id"])
-    async with service.attempts.begin("totp", subject) as attempt, transaction(service.pool) as connection:
+    key = ("totp", str(principal.user["id"]))
+    async with service.attempts.begin(key) as attempt, transaction(service.pool) as connection:
         principal = await authenticate_locked(service, connection, request)
         factor = await factors.lock_factor(connection, request, principal.user)
         factors.check_begun_recently(factor)
@@ -139,7 +139,7 @@ async def verify(request: Request) -> Response:
         notify_paused(service, "mfa_blocked", attempt, user)
         raise ApiError(422, "mfa_verification_failed", "Invalid TOTP code entered")
     if attempt:
-        await service.attempts.clear("totp", subject)
+        await service.attempts.clear(key)
     if factor["status"] != "verified" and service.settings.notify_factor_enrolled and user["email"]:
         async with service.pool.connection() as connection:
             await notify(service, connection, "mfa_factor_enrolled", user["email"], user, FactorType="totp")

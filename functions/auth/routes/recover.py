@@ -8,6 +8,7 @@ from starlette.responses import Response
 from functions.auth import audit, pkce
 from functions.auth.emails import send_email_change, send_link
 from functions.auth.errors import invalid
+from functions.auth.limits.mail import check_decoy
 from functions.auth.passwords import random_password
 from functions.auth.registration import check_signup_is_open, register
 from functions.auth.request_parsing import Metadata, normalized_email
@@ -77,7 +78,7 @@ async def _mail_known(service: Service, request: Request, email: str, kind: str,
                 await send_link(service, connection, user, kind, target, wants_pkce)
                 mail.is_sent = True
         if not mail.is_sent:
-            await service.attempts.check_decoy_mail(kind, email, service.mailer.frequency)
+            await check_decoy(service.pool, kind, email, service.mailer.frequency)
     await _equalise(service, kind, started, is_sent=mail.is_sent)
 
 
@@ -118,7 +119,7 @@ async def resend(request: Request) -> Response:
                 await _send_again(service, connection, user, kind, service.redirects.target(request), body)
                 mail.is_sent = True
         if not mail.is_sent:
-            await service.attempts.check_decoy_mail(kind, email, service.mailer.frequency)
+            await check_decoy(service.pool, kind, email, service.mailer.frequency)
     await _equalise(service, kind, started, is_sent=mail.is_sent)
     return json_response({})
 

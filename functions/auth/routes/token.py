@@ -94,7 +94,7 @@ async def _verified_user(service: Service, request: Request, email: str, passwor
         raise ApiError(400, "user_banned", "User is banned")
     async with (
         service.passwords.slot(email, at_home=at_home) as matches,
-        service.password_attempts.begin(email, user, address) as attempt,
+        service.password_attempts.begin_password(email, address, at_home=at_home) as attempt,
     ):
         # An unknown address costs a hash as well.
         is_right = await matches(password, user["encrypted_password"] if user else None)

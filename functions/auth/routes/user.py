@@ -105,7 +105,7 @@ async def put_user(request: Request) -> Response:
             mail.is_sent = True
         await audit.record(connection, "user_modified", user)
     if new_password:
-        await service.password_attempts.clear(user["email"])
+        await service.password_attempts.clear_account(user["email"])
     return json_response(user_json(user))
 
 

@@ -6,13 +6,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from functions.auth import codes, pkce, sessions, sign_ups
-from functions.auth.code_attempts import fitting_kind
 from functions.auth.confirmations import confirm_change, confirm_recovery, confirm_signup
 from functions.auth.errors import invalid
 from functions.auth.redirects import error_values, with_fragment, with_query
 from functions.auth.request_parsing import Body, normalized_email
 from functions.auth.responses import json_response, see_other
 from functions.auth.service import Service, service_of
+from functions.auth.typed_codes import purpose_of_code
 from functions.auth.users import NO_INSTANCE, SELECT, User, find_by_email, find_user, is_banned
 from functions.core.database import Connection, transaction
 from functions.core.errors import ApiError
@@ -166,7 +166,7 @@ async def _by_code(
     # Counting takes a connection too: ten requests that each held one already would wait for each other.
     if user is not None and is_banned(user):
         raise ApiError(403, "user_banned", "User is banned")
-    secret = await fitting_kind(service, user, _kinds(kind, user, email), email, code)
+    secret = await purpose_of_code(service, user, _kinds(kind, user, email), email, code)
     if user is None or secret is None:
         raise _wrong_code()
     return user, _exact(kind, secret), secret

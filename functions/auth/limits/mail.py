@@ -1,17 +1,20 @@
-"""The budget of all mail in an hour: who may use how much of it."""
+"""Limits of mail: the pause between two to an address, and the budget of all mail in an hour."""
 
 import hashlib
+import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from starlette.requests import Request
 
 from functions.auth.durations import parse_duration
+from functions.auth.limits.attempts import subject_of_email
+from functions.auth.limits.buckets import networks_of_client
 from functions.auth.settings import AuthSettings
 from functions.core.database import Pool, transaction
 from functions.core.errors import ApiError
-from functions.core.request import networks_of
 
 # A client's network and a recipient each have this part of the budget, and again of each essential kind;
 # the wide network around an IPv6 client has three times as much.
@@ -51,6 +54,43 @@ on conflict (subject) do update set
     where greatest(0, c.level - extract(epoch from now() - c.counted_at) / %(period)s) + excluded.level
         <= case when c.subject = %(total)s then %(most)s else 1 end + %(rounding)s
 """
+# `failures` is 1 once a sign-up was asked for.
+_TAKE_DECOY = """
+insert into auth.attempts as a (kind, subject, failures, started_at)
+values ('mail', %(subject)s, %(is_sign_up)s::integer, now())
+on conflict (kind, subject) do update set
+    started_at = now(), failures = greatest(a.failures, excluded.failures)
+    where a.started_at <= now() - %(least)s or a.failures < excluded.failures
+"""
+
+
+def check_frequency(sent_at: datetime | None, least: timedelta) -> None:
+    """Raise ApiError 429 when the last mail of this kind to this user is too recent."""
+    if sent_at is None:
+        return
+    left = (sent_at + least - datetime.now(sent_at.tzinfo)).total_seconds()
+    if left > 0:
+        message = f"For security purposes, you can only request this after {math.ceil(left)} seconds."
+        raise ApiError(429, "over_email_send_rate_limit", message)
+
+
+async def check_decoy(
+    pool: Pool, kind: str, email: str, least: timedelta, *, is_sign_up: bool = False
+) -> None:
+    """Limit requests for mail that is never sent like those that are: no account is told apart.
+
+    The first sign-up waits for nothing, as of an unknown address.
+
+    Raises:
+        ApiError: 429 when the same was asked for less than `least` ago.
+    """
+    values = {"subject": subject_of_email(f"{kind} {email}"), "is_sign_up": is_sign_up, "least": least}
+    async with pool.connection() as connection:
+        if (await connection.execute(_TAKE_DECOY, values)).rowcount:
+            return
+        query = "select started_at from auth.attempts where kind = 'mail' and subject = %(subject)s"
+        last = await (await connection.execute(query, values)).fetchone()
+    check_frequency(last["started_at"] if last else datetime.now(UTC), least)
 
 
 @dataclass
@@ -87,10 +127,8 @@ class MailBudget:
             ApiError: 429 when the budget is used up, or the client's or a recipient's share of it.
         """
         mails, is_essential = len(recipients), mail in _ESSENTIAL
-        given = request.headers.get(self._header, "") if self._header else ""
-        address = given.split(",")[0].strip()
         source = f"{mail} from" if is_essential else "from"
-        networks = networks_of(address) if address and mails else []
+        networks = networks_of_client(request, self._header) if mails else []
         # Both addresses of a change may be of one domain: this counts once, for the client may not know.
         targets = sorted({_target(mail, recipient) for recipient in recipients if recipient})
         reservation = Reservation()

@@ -2,12 +2,12 @@
 
 from functions.auth import codes
 from functions.auth.emails import notify
-from functions.auth.login_attempts import subject_of_email
+from functions.auth.limits.attempts import Key, subject_of_email
 from functions.auth.service import Service
 from functions.auth.users import User
 
 
-async def fitting_kind(
+async def purpose_of_code(
     service: Service, user: User | None, kinds: list[str], address: str, code: str
 ) -> str | None:
     """Return for which of these purposes the code is right, if any.
@@ -17,8 +17,9 @@ async def fitting_kind(
     address, and not more in an hour than its shares of the budget. An address that has no code, or no
     account, is counted as well: the response takes as long.
     """
-    subjects = {kind: _subject(service, user, kind, address) for kind in kinds}
-    numbers = {kind: await service.code_attempts.count("code", subjects[kind]) for kind in kinds}
+    keys = {kind: _key(service, user, kind, address) for kind in kinds}
+    attempts = await service.code_attempts.count(list(keys.values()))
+    numbers = dict(zip(kinds, attempts, strict=True))
     if user is None:
         return None
     lifetime, limit = service.settings.mailer_otp_exp, service.settings.code_attempts
@@ -26,8 +27,7 @@ async def fitting_kind(
     for kind in pending:
         code_hash = service.hasher.of_code(user["id"], kind, address, code)
         if numbers[kind] <= limit and codes.code_fits(user, kind, code_hash, lifetime):
-            for other in pending:
-                await service.code_attempts.uncount("code", subjects[other])
+            await service.code_attempts.uncount(keys[other] for other in pending)
             return kind
     for kind in pending:
         if service.code_attempts.is_last(numbers[kind]):
@@ -36,11 +36,11 @@ async def fitting_kind(
     return None
 
 
-def _subject(service: Service, user: User | None, kind: str, address: str) -> str:
+def _key(service: Service, user: User | None, kind: str, address: str) -> Key:
     """Return what stands for the code, which its hash names; without one, for the address."""
     if user is not None and codes.has_code(user, kind, service.settings.mailer_otp_exp):
-        return f"{user['id']} {kind} {subject_of_email(user[kind])}"
-    return subject_of_email(f"{kind} {address}")
+        return "code", f"{user['id']} {kind} {subject_of_email(user[kind])}"
+    return "code", subject_of_email(f"{kind} {address}")
 
 
 async def _void(service: Service, user: User, kind: str) -> None:

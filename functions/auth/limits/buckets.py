@@ -17,6 +17,13 @@ _MOST_NETWORKS = 20_000
 _ROUNDING = 1e-9
 
 
+def networks_of_client(request: Request, header: str) -> list[str]:
+    """Return the networks of the client that the gateway names in this header; none without it."""
+    given = request.headers.get(header, "") if header else ""
+    address = given.split(",")[0].strip()
+    return networks_of(address) if address else []
+
+
 class Bucket:
     """A token bucket per key."""
 
@@ -48,10 +55,7 @@ class Bucket:
 
 
 class RateLimits:
-    """One bucket per kind of request and client.
-
-    Clients are limited only when the configured header is there: the gateway sets it.
-    """
+    """One bucket per kind of request and client."""
 
     def __init__(self, settings: AuthSettings) -> None:
         """Read the rates, and how many instances they are divided among."""
@@ -77,7 +81,6 @@ class RateLimits:
 
     def check(self, kind: str, request: Request) -> None:
         """Count one request. Raises ApiError 429 when its client has none left."""
-        given = request.headers.get(self._header, "") if self._header else ""
-        address = given.split(",")[0].strip()
-        if address and not self._buckets[kind].take(networks_of(address)):
+        networks = networks_of_client(request, self._header)
+        if networks and not self._buckets[kind].take(networks):
             raise ApiError(429, "over_request_rate_limit", "Request rate limit reached")

@@ -1,0 +1,1 @@
+"""Limits of attempts, requests and mail; docs/architecture.md lists them all."""

@@ -1,5 +1,4 @@
--- Rate limits of RPCs and functions. The counters are unlogged: a crash of the database resets them. Failed sign-ins
--- are logged rows, so that restarting a service does not reset them.
+-- Rate limits of RPCs and functions. The counters are unlogged: a crash of the database resets them.
 
 create unlogged table private.rate_limits (
     bucket text not null check (length(bucket) <= 63),
@@ -11,17 +10,6 @@ create unlogged table private.rate_limits (
 comment on table private.rate_limits is 'Hits of each key in its current window.';
 alter table private.rate_limits enable row level security;
 create index rate_limits_window_idx on private.rate_limits (window_start);
-
-create table private.sign_in_failures (
-    id bigint generated always as identity primary key,
-    kind text not null check (kind in ('admin_account', 'admin_address', 'admin_code', 'admin_known', 'member_account')),
-    key text not null check (length(key) <= 255),
-    at timestamptz not null default now()
-);
-comment on table private.sign_in_failures is
-'Failed sign-ins per account and per address; those from an address that is known for the account, and wrong codes after a full count, apart. A success deletes those that it was counted with.';
-alter table private.sign_in_failures enable row level security;
-create index sign_in_failures_key_idx on private.sign_in_failures (kind, key, at);
 
 create function private.consume_rate_limit(p_bucket text, p_key text, p_max integer, p_window interval) returns boolean
 language sql volatile set search_path = '' as $$

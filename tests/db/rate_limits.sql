@@ -1,4 +1,4 @@
--- Rate limits of attempts, and for how long failures are remembered.
+-- Rate limits of attempts.
 -- threats: T16
 begin;
 \ir ../support/actors.sql
@@ -64,7 +64,5 @@ select is((select count(*) from generate_series(1, 2) where is_username_availabl
 select raises($$ select is_username_available('freja') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'the thirty-third is rejected');
 select is((select count(*) from generate_series(1, 2) where get_sponsor('nobody') is not null), 2::bigint, 'and two sponsors');
 select raises($$ select get_sponsor('nobody') $$, 429, 'too_many_requests', 'Too many requests. Wait a few minutes and try again.', 'no third one');
-select act_as_owner();
-select is((select relpersistence from pg_class where oid = 'private.sign_in_failures'::regclass), 'p'::"char", 'failed sign-ins survive a crash');
 select * from finish();
 rollback;

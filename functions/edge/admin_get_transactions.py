@@ -25,7 +25,7 @@ async def admin_get_transactions(
     """Respond `{transactions, total, cards}`; any administrator may read."""
     filters = Jsonb(request.filters() if request else {})
     async with principal.transaction() as connection:
-        # The specification calls this list's items transactions.
+        # Clients read the rows under this name (specification S26.3).
         cursor = await connection.execute(
             "select ((l - 'items') || jsonb_build_object('transactions', l -> 'items'))::text as result "
             "from public.list_transactions(%s) as l",

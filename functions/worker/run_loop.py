@@ -1,6 +1,7 @@
 """Runs the worker's tasks in parallel until the process is asked to stop.
 
-Each of them outlives an outage of the database: it starts anew until the database is back.
+Each of them outlives an outage of the database: it starts anew until the database is back. Work is looked
+for every second (decision D7).
 """
 
 import asyncio

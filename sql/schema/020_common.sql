@@ -4,6 +4,7 @@
 -- Small functions that are called often are plpgsql, or SQL without a search_path: SQL with a fixed search_path is
 -- parsed and planned at every call. In a list of members that was more than half of the time, once per row; on the
 -- admin panel, once per figure.
+-- Money and the order of decisions: specification S1, decision D12, D14 and D15.
 
 create domain public.usd as numeric
 constraint amount_has_at_most_two_decimals check (

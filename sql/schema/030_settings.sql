@@ -1,6 +1,7 @@
 -- Operator settings and the five packages. They are rows, not constants, so that screens, rules and the disclosure
 -- read the same values. Change them only through public.change_setting(), which validates the type and writes an
 -- audit row.
+-- Packages: specification S2. Demo mode and readiness: specification S21.
 
 create table private.settings (
     key text primary key check (key ~ '\A[a-z][a-z0-9_.]{1,62}\Z'),

@@ -1,5 +1,6 @@
 -- Limits of administrators' failed sign-ins; functions/auth counts those of members. Logged rows: neither a crash nor a
 -- restart resets them.
+-- Rules: specification S13.4, S13.5 and S14.6, decision D27.
 
 create table private.sign_in_failures (
     id bigint generated always as identity primary key,

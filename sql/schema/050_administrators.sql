@@ -6,6 +6,7 @@
 -- administrator's token also holds a secret of its own (`jti`), which functions/edge draws at the sign-in and sends here
 -- as a hash. Who has the members' key, the rows of this database, or a login that may become platform_admin still lacks
 -- the secret, and neither a token nor claims made without it are a session.
+-- Roles and proofs: specification S14, decision D24 and D25.
 
 create table private.admin_users (
     id uuid primary key default gen_random_uuid(),

@@ -5,6 +5,7 @@
 -- private.audit(). Entries and links are never updated, deleted or truncated, not even by the owner.
 -- It grows for ever, faster than anything else that does, so it lies in partitions by id: a new entry has its place in
 -- indexes of the newest ones alone, and what is full is never written again and may lie on a cheaper disk.
+-- Rules: specification S22.1 and S22.2, decision D26.
 
 create table private.audit_log (
     id bigint generated always as identity primary key,

@@ -7,6 +7,7 @@
 -- scans visit the heap. The delta queues are emptied every minute, so the threshold is 1,000 dead rows; each e-mail
 -- in the outbox is updated when it is sent, so there it is 200. The trigram indexes have a small pending list: a
 -- sign-up or a request pays for flushing it, and a search reads it.
+-- Rules: specification S3, S11.6, S12 and S15, decision D6.
 
 create function private.member_search_text(p_username text, p_display_name text, p_email text) returns text
 language sql immutable parallel safe as $$

@@ -2,6 +2,7 @@
 -- the username. The profile is created in the transaction that first confirms the e-mail address, so that an
 -- unconfirmed account has no position in the tree and loses its username after a day. That trigger must never fail:
 -- it runs when a person follows a confirmation link.
+-- Rules: specification S11.
 
 create function private.referrer_by_code(p_referral_code text) returns private.profiles
 language plpgsql stable set search_path = '' as $$

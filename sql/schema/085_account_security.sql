@@ -1,5 +1,6 @@
 -- Changes of credentials or wallet: notify the member and hold withdrawals for a day (requests stay possible). The
 -- auth service writes its own tables; triggers on them do this in the same transaction.
+-- Holds: specification S7.5. Sessions and proofs: specification S13.
 
 create function private.place_withdrawal_hold(p_user_id uuid, p_reason text) returns void
 language plpgsql volatile set search_path = '' as $$

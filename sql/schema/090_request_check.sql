@@ -1,6 +1,7 @@
 -- The check before each request: PostgREST calls it as its pre-request function, functions and storage call it in
 -- their transactions. It has a schema of its own because the calling role needs USAGE there. It queries the current
 -- state, so that a sign-out, a block, a new second factor or a deactivation takes effect with the next request.
+-- Rules: specification S12.3, S12.5 and S15.2, decision D24.
 
 create function pre_request.check_request() returns void
 language plpgsql volatile security definer set search_path = '' as $$

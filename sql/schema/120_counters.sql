@@ -1,5 +1,6 @@
 -- Counters for the admin dashboard, so that it reads a handful of rows at any size. Each change appends a delta and a
 -- job rolls the deltas up: one shared row would serialise every transaction.
+-- Figures: decision D16.
 
 create table private.counters (
     name text primary key,

@@ -3,6 +3,7 @@
 -- deleted, and their number is limited: in an hour, in a day, and of those that no deposit uses. One that was sent with
 -- a deposit belongs to it, whatever became of the deposit. The final write of an upload runs as service_role without a
 -- user: the trigger identifies the member by owner_id.
+-- Rules: specification S5.6 to S5.9.
 
 insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
 values ('receipts', 'receipts', false, 5242880, array['image/png', 'image/jpeg', 'image/webp', 'application/pdf'])

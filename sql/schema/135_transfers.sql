@@ -1,6 +1,7 @@
 -- The register of transfers. A hash is one movement, whichever table names it: a deposit says that it came in, a payout
 -- that it went out. A person types both, so what looks like a hash is compared as a hash; a reference that is none, like an
 -- exchange's number, is compared by its letters and digits. Keys are written once, with the row: a decision only reads.
+-- Rules: specification S5.1 to S5.5.
 
 create table private.transfer_keys (
     request_id uuid not null,

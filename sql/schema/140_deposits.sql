@@ -2,6 +2,7 @@
 -- deposit is: the first package, an upgrade at the full price, or cash-in that changes no package. No member updates
 -- a row, and nobody deletes one.
 -- 142_deposit_decisions.sql has the decision.
+-- Rules: specification S4 and S8.
 
 create table public.deposits (
     -- New ids stand together in every index that has one, also in that of what the audit log is about.

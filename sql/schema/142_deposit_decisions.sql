@@ -1,5 +1,6 @@
 -- The decision on a deposit, and the list that administrators decide from. A deposit is decided once, by one function: an
 -- approval credits the member and posts every bonus in the same transaction, or nothing of it happens.
+-- Rules: specification S4 and S8.
 --
 -- An approval, public.decide_deposit(..., 'approve'), runs these in this order, in one transaction. A line further in is called by
 -- the line above it; a trigger stands behind its table. Everything is in schema private unless it says otherwise.

@@ -1,6 +1,7 @@
 -- The rest of a deposit of which less arrived than was claimed. An administrator asks for it, once at a time; the member
 -- adds one reference for each asking. The claim and its reference stay as they are, the register of transfers has the keys
 -- of all references, and the approval needs the sum of what arrived.
+-- Rule: specification S4.7.
 
 create table private.deposit_rests (
     deposit_id uuid not null references public.deposits (id) on delete restrict,

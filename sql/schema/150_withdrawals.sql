@@ -2,6 +2,7 @@
 -- security cannot protect the balance (fifty concurrent requests would all see it unchanged): the validation trigger
 -- locks the member's row before it reads. The wallet address is immutable once requested. 152_withdrawal_decisions.sql has the
 -- decision and the payout.
+-- Rules: specification S7 and S8, decision D5.
 
 create table public.withdrawals (
     id uuid primary key default private.time_ordered_id(),

@@ -2,6 +2,7 @@
 -- in one transaction with journal row, cash-in, package, bonuses, notification and audit row. A repeated call by the
 -- same administrator returns the first result; any other gets already_decided with who and when. Locks: money, then
 -- members by id.
+-- Rules: specification S8.
 
 -- A new request looks for a row with its id, so that a retry makes no second one. Two members' requests of one id do
 -- not see each other's row yet: the second waits here until the first is committed.

@@ -2,6 +2,7 @@
 -- referral 5% of each funded direct referral's package, to the referrer;
 -- pairing the owner's rate of both packages of each pair of funded referrals;
 -- override 1% of the same volume, to the owner's referrer.
+-- These are specification S6.1, S6.2 and S6.3; why an approval posts them is decision D17.
 -- Direct referrals are paired by child_no: 1 with 2, 3 with 4. An unfunded referral earns nobody a bonus and blocks
 -- its pair. A pairing needs the owner to have a package (its rate); the others need none. Everything is computed in
 -- whole cents; packages are multiples of $50, so nothing is rounded.

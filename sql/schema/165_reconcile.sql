@@ -3,6 +3,7 @@
 -- no longer due to zero, and gives those of another member back; journal, sums and counters then agree with the rows, or
 -- nothing is changed. One run at a time, at most one in ten seconds; concurrent callers wait for it or get the last
 -- summary, and are never rejected.
+-- Rules: specification S6.9 and S6.10.
 
 create table private.reconcile_state (
     only_row boolean primary key default true check (only_row),
@@ -321,7 +322,7 @@ from (
 ) as c (object, percent, specified)
 where c.percent is distinct from c.specified;
 comment on view private.plan_discrepancies is
-'What differs from the compensation plan of the specification, whose numbers are written here: package sizes with their pairing rates, and the other percentages. Empty when nothing does.';
+'What differs from the compensation plan (specification S2.1, S6.1, S6.3, S6.7), whose numbers are written here: package sizes with their pairing rates, and the other percentages. Empty when nothing does.';
 
 create view private.sibling_discrepancies as
 select

@@ -1,5 +1,6 @@
 -- The journal: one row per deposit and withdrawal from its request on, one per bonus credit or change. Amounts never
 -- change, rows are never deleted, a status changes once.
+-- Rules: specification S9, decision D19.
 
 create table public.transactions (
     id uuid primary key default private.time_ordered_id(),

@@ -2,6 +2,7 @@
 -- effect is one transaction under the money lock. A voided deposit or withdrawal keeps its status but no longer
 -- counts; the journal gets a reversing row and bonuses are recomputed. Nothing is deleted, except rows that the product
 -- never wrote: a correction of kind repair_rows makes rows again what their sources say (265_row_repairs.sql).
+-- Rules: specification S10.
 
 create table private.corrections (
     id uuid primary key default gen_random_uuid(),

@@ -1,6 +1,7 @@
 -- Bot subscriptions: a bot trades with the member's own MT5 account. The password is encrypted before it reaches SQL
 -- and stored in a table that no API role may read; the subscription stores only its length, for the mask.
 -- Unsubscribing erases it.
+-- Rules: specification S15.4 and S16.
 
 create table public.bot_subscriptions (
     id uuid primary key default gen_random_uuid(),

@@ -6,6 +6,7 @@
 -- A row has the last decision that it saw, by which the ledger checks derive its sums again: what was decided or voided
 -- since has a later number, whatever its time says. Who had joined has no number, nor which package a member had:
 -- of those figures they verify that they agree with each other.
+-- Rules: specification S19.3 and S19.4.
 
 create table private.income_disclosures (
     computed_at timestamptz primary key,

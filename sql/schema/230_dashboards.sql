@@ -1,6 +1,7 @@
 -- The dashboards of members and administrators, one request each. A member's values come from materialised rows or
 -- from one index range of the own direct referrals (positions_referrer_child_key), so a dashboard costs the same at
 -- any network size.
+-- Formulas: specification S18.
 
 create function private.return_on_investment(p_earnings numeric, p_package numeric) returns numeric
 language plpgsql immutable set search_path = '' as $$

@@ -5,6 +5,7 @@
 -- checks derive it again, however late: what was decided, voided or booked since has a later number, whatever its time
 -- says. A request and its cancellation have no number, and their times may change nothing afterwards: that is why the
 -- pending ones are named. Which requests were pending cannot be derived, nor how much a row should have seen.
+-- Formula: specification S19.1.
 
 create table private.coverage_days (
     day date primary key,

@@ -2,6 +2,7 @@
 -- request, decision, payout, cancellation and correction says in its row what it said in its entry, and whoever decided
 -- it had a role that may. Administrators have the role that they were last given. Both directions: a row that was
 -- written past its function has no entry, and an entry that was written past it no row.
+-- Rule: specification S22.1.
 
 create view private.due_audit_entries as
 select

@@ -2,6 +2,7 @@
 -- more, and e-mail and webhook messages of long ago (they hold names and addresses). Once a night what only told
 -- somebody of something: the journal and the audit log say it for ever. Rows of money, the journal, the audit log and the
 -- days made from them are never purged: the ledger checks compare each with the others, whatever its age.
+-- Rule: specification S24.4, decision D34.
 
 create function jobs.purge() returns integer
 language plpgsql volatile security definer set search_path = '' as $$

@@ -2,6 +2,7 @@
 -- for a member who asks. Both need a fresh proof, so that a session left open is not enough. An account is closed
 -- by the auth service, which deletes the user: the trigger on auth.users closes the profile in that transaction. What
 -- is here decides whether it may, before.
+-- Rules: specification S24, decision D28.
 
 create function private.money_left(p_user_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$

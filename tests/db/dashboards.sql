@@ -31,7 +31,7 @@ rollback to savepoint fixture_members;
 -- =====================================================================================================================
 -- A member's figures
 -- =====================================================================================================================
--- The story of the specification's formulas: Mara's children pay 500, 250 (pair 1), 50 and nothing (pair 2),
+-- An example of the formulas (specification S6, S18): Mara's children pay 500, 250 (pair 1), 50 and nothing (pair 2),
 -- 100, 100 (pair 3) and 50; the two children of Erik pay 100 each.
 select join_as('root');
 select join_as('mara', 'root');

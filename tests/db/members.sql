@@ -236,7 +236,7 @@ select audited('member.closed', 'the closing of an account');
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
--- How far an account is, said with the specification's own sentences
+-- How far an account is, in the sentences of specification S12.1
 -- =====================================================================================================================
 select join_as('rita');
 select join_as('vera', 'rita');

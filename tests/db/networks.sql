@@ -37,7 +37,7 @@ select throws_ok('set local role authenticated; select 1 from private.network_ro
 rollback to savepoint fixture_members;
 
 -- =====================================================================================================================
--- What a network brought, by the specification's formulas
+-- The figures of a network (specification S18.4)
 -- =====================================================================================================================
 select join_as('root');
 select join_as('mara', 'root');

@@ -102,7 +102,7 @@ class Member(ApiClient):
     def upload(
         self, content: bytes | None = None, extension: str = "png", kind: str = "image/png"
     ) -> httpx.Response:
-        """Upload a receipt under the name that the specification's client gives it."""
+        """Upload a receipt under the name that a client gives it (specification S26.5)."""
         path = f"{self.user_id}/{time.time_ns() // 1_000_000}.{extension}"
         file = (path.split("/")[1], content or png(), kind)
         return self.http.post(
@@ -115,7 +115,7 @@ class Member(ApiClient):
         return f"{self.stack.url}/storage/v1/object/public/{key}"
 
     def deposit_row(self, amount: Any, **changes: Any) -> dict[str, Any]:
-        """Return a deposit as the specification's client sends it, with a receipt of its own."""
+        """Return a deposit as a client sends it (specification S26.5), with a receipt of its own."""
         row = {
             "id": str(uuid.uuid4()),
             "user_id": self.user_id,
@@ -134,7 +134,7 @@ class Member(ApiClient):
         return dict(row)
 
     def withdrawal_row(self, amount: Any, **changes: Any) -> dict[str, Any]:
-        """Return a withdrawal as the specification's client sends it."""
+        """Return a withdrawal as a client sends it (specification S26.5)."""
         row = {
             "id": str(uuid.uuid4()),
             "user_id": self.user_id,

@@ -9,6 +9,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from functions.core.errors import ApiError
 from functions.core.passwords import is_common
 
+# specification S11.8
 MIN_LENGTH = 8
 MAX_BYTES = 1024
 TOO_SHORT = ApiError(400, "password_too_short", "New password must be at least 8 characters long")

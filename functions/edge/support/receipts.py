@@ -6,6 +6,7 @@ import httpx
 
 from functions.core.errors import ApiError
 
+# specification S5.7
 VALID_SECONDS = 60
 NOT_FOUND = ApiError(404, "receipt_not_found", "This receipt is not there any more.")
 UNREACHABLE = ApiError(503, "try_again", "Receipts cannot be opened at the moment. Try again.")

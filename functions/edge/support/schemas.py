@@ -19,7 +19,7 @@ class AdministratorRequest(BaseModel):
 
 
 class ListRequest(AdministratorRequest):
-    """Filters of an administrator's list; an empty object asks for the list of the specification."""
+    """Filters of an administrator's list; an empty object asks for all pending rows and the newest others."""
 
     page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     page_size: Annotated[int, Field(ge=1, le=500)] | None = None

@@ -35,6 +35,7 @@ class Keys:
         self.jwks = self.folder / "jwks.json"
         self.admin, self.secrets = self.folder / "admin.json", self.folder / "secrets.json"
         self._settings = settings
+        # decision D23
         self._algorithm = "ES256" if settings.reference else "RS256"
 
     @cached_property

@@ -6,7 +6,7 @@ import { walletOf } from './wallet.js'
 
 const PASSWORD = 'correct-horse-77'
 
-/** Request a deposit as the specification's client does, and return its id. */
+/** Request a deposit as a member's client does (specification S26.5), and return its id. */
 async function deposit(member, amount) {
   const path = `${member.id}/${Date.now()}.png`
   const file = new Blob([png()], { type: 'image/png' })

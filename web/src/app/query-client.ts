@@ -7,7 +7,7 @@ import { toasts } from '@/lib/toast-queue'
 interface Meta extends Record<string, unknown> {
   /** Whose session answers for a 401; members' unless it says otherwise. */
   realm?: 'administrator'
-  /** A toast for a failed load or act, where the specification has one. */
+  /** A toast for a failed load or act, where there is one (specification S25.6). */
   errorToast?: string
 }
 

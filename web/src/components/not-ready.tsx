@@ -34,7 +34,7 @@ function stepsOf(verification: Verification, packageToo: boolean): Step[] {
 
 interface NotReadyProps {
   verification: Verification
-  /** The specification's text for what cannot be done yet. */
+  /** Says what cannot be done yet (specification S25.3, S25.4). */
   text: string
   /** Withdrawals need a funded package as well. */
   packageToo?: boolean

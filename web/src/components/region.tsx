@@ -53,7 +53,7 @@ interface RegionProps<T> {
   query: UseQueryResult<T>
   /** In the final shape, so that nothing jumps. */
   skeleton: ReactNode
-  /** The specification's text for a failed load. */
+  /** Shown when loading failed (specification S25.6). */
   errorText: string
   /** Announced while loading, such as "Loading users...". */
   loadingText?: string

@@ -4,7 +4,7 @@ import { cn } from '@/lib/cn'
 export const riskText =
   'You can lose all the money you pay for a package. Bonuses come from other members\u2019 packages and are not guaranteed.'
 
-/** Stands wherever money or a referral is asked for. */
+/** Stands wherever money or a referral is asked for (specification S20.1). */
 export function RiskLine({ className }: { className?: string }) {
   return (
     <p className={cn('flex max-w-[60ch] items-start gap-2.5 text-compact', className)}>

@@ -3,7 +3,7 @@ export interface Toast {
   kind: 'success' | 'error'
   title: string
   description?: string
-  /** A message about money waits its turn and is never dropped. */
+  /** A message about money waits its turn and is never dropped (specification S25.7). */
   money: boolean
   /** What equal ones are called together, as in "7 deposits approved". */
   many?: string

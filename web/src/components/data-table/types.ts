@@ -58,7 +58,7 @@ export interface DataTableProps<T> {
   loadingText: string
   /** There are no rows at all. */
   empty: ReactNode
-  /** The specification's text when a search or filter finds nothing. */
+  /** Shown when a search or filter finds nothing. */
   emptyFilteredTitle: string
   /** A line of its own under a row, such as a flag. */
   rowNote?: (row: T) => ReactNode

@@ -13,7 +13,7 @@ const schema = z.object({
   totp: z.string().trim(),
 })
 
-/** The specification's words for a refused sign-in and for everything that should not happen. */
+/** Tells a refused sign-in from everything that should not happen (specification S25.5). */
 function failureText(error: unknown): string {
   const answered = error instanceof Refusal && error.status > 0 && error.status < 500
   return answered ? errorText(error, 'Authentication failed') : 'An unexpected error occurred'

@@ -56,7 +56,7 @@ export interface SignUp {
   referrerId: string
 }
 
-/** Creates the account. The server answers the specification's texts for sponsor, username and password. */
+/** Creates the account. The server says what is wrong with it (specification S11.1, S25.1). */
 export async function signUp(values: SignUp): Promise<{ alreadyKnown: boolean }> {
   const client = await memberClient()
   const data = ok(

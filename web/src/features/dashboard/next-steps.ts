@@ -15,7 +15,7 @@ interface NextStep {
   /** From 1. */
   number: number
   title: string
-  /** What it needs; the specification's sentence stands above it. */
+  /** What it needs; the sentence of specification S12.1 stands above it. */
   needs: string
   time: string
   action: { label: string; to: string }
@@ -73,7 +73,7 @@ export function nextStepOf(member: Member): NextStep {
   }
 }
 
-/** All four, in the specification's order: profile, wallet, package, deposit. */
+/** All four, in the order of specification S12.1: profile, wallet, package, deposit. */
 export function stepRowsOf(member: Member, packages: Package[]): StepRow[] {
   const { profile } = member
   const number = numberOf(member)

@@ -84,7 +84,7 @@ function Body({ account, options }: { account: Account; options: WithdrawOptions
   )
 }
 
-/** Why not, with the figures; and never a hint to recruit or to pay more than the package already chosen. */
+/** Why not, with the figures; never a hint to recruit or to pay more (specification S7.10). */
 function Blocked({ verification }: Pick<WithdrawOptions, 'verification'>) {
   const { packageValue, cashInAmount, sufficientCashIn } = verification
   const short = compare(packageValue, '0') > 0 && !sufficientCashIn

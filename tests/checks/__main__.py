@@ -14,7 +14,7 @@ from launcher.database.schema import Database, cli_environment
 from launcher.host.tools import SUPABASE, VENV
 from launcher.settings import ROOT
 from launcher.terminal import TITLE_WIDTH, Stop, ending_in_words
-from tests.checks import email_templates, released, runbooks, sql_files
+from tests.checks import citations, email_templates, released, runbooks, sql_files
 from tests.checks.generate import FROM_DATABASE
 from tests.checks.sbom import NODE_FOLDERS
 from tests.checks.schema import Comparison
@@ -50,6 +50,7 @@ def without_database() -> list[Check]:
         Check("rules of Prometheus", runbooks.failure_of_rules),
         Check("released migrations", released.failure),
         Check("lengths of schema files", sql_files.failure),
+        Check("citations and links", citations.failure),
         Check("retired words", _tool("python", "-m", "tests.checks.words")),
         Check("locked packages", _tool("python", "-m", "tests.checks.locks")),
         Check("deptry", _tool("deptry", "functions", "supabase/stack")),

@@ -1,6 +1,7 @@
 """Migrations that were released stay as they are: sql/released.sha256 has the hash of each."""
 
 import hashlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,3 +34,7 @@ def _problems(root: Path) -> Iterator[str]:
         for path in sorted(here - released.keys()):
             if path < last:
                 yield f"{path} is new, and comes before {last}, which was released"
+
+
+if __name__ == "__main__":
+    sys.exit(failure() or None)

@@ -16,7 +16,7 @@ from functions.core.database import Connection
 from functions.core.errors import ApiError
 from functions.core.request import bearer_token
 
-# What is read by the statement that waits for a lock is as it was before the wait: locks come first.
+# A statement that waits for a lock reads rows as they were before the wait, so locks come first.
 _LOCKS = (
     "select from auth.users where instance_id = %(instance)s and id = %(user)s for update",
     "select from auth.sessions where id = %(session)s and user_id = %(user)s for update",

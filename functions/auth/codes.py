@@ -64,7 +64,7 @@ class Hasher:
 
 
 class Secret(NamedTuple):
-    """What one mail holds."""
+    """The link token and the code of one mail."""
 
     link_token: str
     code: str

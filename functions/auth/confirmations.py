@@ -1,4 +1,4 @@
-"""What opening a mail's link changes: it confirms an address, allows a recovery or replaces an address."""
+"""Opening a mail's link confirms an address, allows a recovery or replaces an address."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Which e-mail is sent when: a fresh code is stored and sent in the caller's transaction."""
+"""Sends each kind of e-mail: stores a fresh code and sends it in the caller's transaction."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ async def send_link(
     issued = await codes.issue(service.hasher, connection, user, secret, user["email"], pkce)
     values = _values(service, user, kind, issued, target)
     if not is_confirmed:
-        # What opens an unconfirmed account says whose sign-up it confirms.
+        # A mail that opens an unconfirmed account says whose sign-up it confirms.
         mail = "recovery_unconfirmed" if kind == "recovery" else mail
         values["Data"] = await mail_data(connection, service.settings.mail_data_function, user)
     await service.mailer.send(mail, user["email"], values)

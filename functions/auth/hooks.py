@@ -1,4 +1,4 @@
-"""What the product says about sign-ups, by SQL functions: one may reject them, one adds to their mails."""
+"""SQL functions of the product that take part in sign-ups: one may reject them, one adds to their mails."""
 
 import uuid
 from datetime import UTC, datetime

@@ -39,7 +39,7 @@ _SUBJECTS = {
     "mfa_blocked_notification": "Two-step sign-in was paused",
     "code_blocked_notification": "A code was entered wrongly too often",
 }
-# What is sent while no template is set, or the set one cannot be read.
+# Sent while no template is set, or the one that is set cannot be read.
 _BODIES = {
     "confirmation": _LINK % "Confirm your email address",
     "recovery": _LINK % "Choose a new password",

@@ -38,7 +38,7 @@ _Result = TypeVar("_Result")
 
 
 class _Lane:
-    """Those who wait for the same threads, as many as are served in time."""
+    """Requests that wait for the same threads: as many as can be served in time."""
 
     def __init__(self, threads: int, places: int, longest_wait_seconds: float) -> None:
         self.threads = asyncio.Semaphore(threads)

@@ -5,7 +5,7 @@ from typing import LiteralString
 
 from functions.core.database import Pool
 
-# Of a reuse the session ends; of a token that is not there any more nothing happens, and it opens nothing.
+# Reusing a token ends its session. A purged token opens nothing and ends nothing.
 _KEEP_USED_TOKENS = timedelta(days=30)
 # As long as the addresses of sign-ins: it holds those too.
 _KEEP_AUDIT_LOG = timedelta(days=90)

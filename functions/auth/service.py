@@ -1,4 +1,4 @@
-"""What every endpoint works with."""
+"""The parts that every endpoint works with."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -1,1 +1,1 @@
-"""What several services need, once: application factory, settings, database, tokens, errors, e-mail, logs."""
+"""Shared by the services: application factory, settings, database, tokens, errors, e-mail, logs."""

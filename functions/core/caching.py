@@ -1,4 +1,4 @@
-"""What caches between a service and its clients may keep: nothing, unless a response says otherwise."""
+"""Caches between a service and its clients store nothing, unless a response says otherwise."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

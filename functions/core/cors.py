@@ -11,7 +11,7 @@ _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 
 @dataclass(frozen=True)
 class CorsPolicy:
-    """Which request headers any origin may send, and which response headers it may read."""
+    """The request headers that any origin may send, and the response headers that it may read."""
 
     allowed_headers: frozenset[str]
     exposed_headers: str

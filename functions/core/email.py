@@ -6,7 +6,7 @@ from typing import Literal
 
 import aiosmtplib
 
-# What a delivery may raise: the server's answers, the network, an address that cannot be written.
+# Errors of a delivery: the server's answers, the network, an address that cannot be written.
 DELIVERY_ERRORS = (aiosmtplib.SMTPException, OSError, ValueError)
 IMPLICIT_TLS_PORT = 465
 SmtpTls = Literal["", "starttls", "implicit", "none"]

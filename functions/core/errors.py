@@ -31,7 +31,7 @@ class ApiError(Exception):
 
 
 class Meaning(Enum):
-    """What a database error means to the client."""
+    """The meaning of a database error to the client."""
 
     RAISED = auto()  # the product's SQL raised an error with status, code and text of its own
     RAISED_TEXT = auto()  # a plain `raise exception`

@@ -1,4 +1,4 @@
-"""What a request says about its client, and its body within a limit."""
+"""The client of a request, and its body within a limit."""
 
 import ipaddress
 from collections.abc import AsyncIterable

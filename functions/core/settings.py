@@ -13,7 +13,7 @@ SECRETS = Path("/run/secrets")
 class EnvironmentSettings(BaseSettings):
     """Settings from the environment, or from a file of the setting's name in SECRETS."""
 
-    # What is missing or wrong is logged by its name: the values beside it are secrets.
+    # A missing or wrong setting is logged by name alone: the other values are secrets.
     model_config = SettingsConfigDict(
         extra="ignore", hide_input_in_errors=True, secrets_dir=SECRETS if SECRETS.is_dir() else None
     )

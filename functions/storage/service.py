@@ -40,7 +40,7 @@ class Principal:
 
     @property
     def owner_id(self) -> str | None:
-        """Whose the uploads of this principal are; the service key has no person."""
+        """The owner of this principal's uploads; the service key has no person."""
         subject = self.claims.get("sub")
         return str(subject) if subject else None
 

@@ -15,7 +15,7 @@ from functions.storage.errors import (
 
 _KEY = re.compile(r"[A-Za-z0-9_/!.*'() &$=@;:+,?-]+")
 _BUCKET = re.compile(r"[A-Za-z0-9_!.*'() &$=@;:+,?-]{1,100}")
-# What no path holds: control characters, and an escape that is left when the path has been decoded once,
+# Characters that no path holds: control characters, and an escape that is left after one decoding,
 # because it is broken or another layer would decode it again.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f%]")
 _SEPARATOR = re.compile(r"[/\\]")

@@ -36,6 +36,6 @@ def measure_disks(folders: Mapping[str, str]) -> list[dict[str, Any]]:
             disk = shutil.disk_usage(path)
         except OSError:
             continue
-        # What is reserved for the system is neither used nor free.
+        # Space reserved for the system is neither used nor free.
         found.append({"folder": name, "percent": round(100 * disk.used / (disk.used + disk.free), 1)})
     return found

@@ -1,4 +1,4 @@
-"""What an e-mail of the outbox looks like, as HTML and as plain text."""
+"""E-mails of the outbox as HTML and as plain text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ SETTINGS_PATH = "/settings"
 
 @dataclass(frozen=True)
 class EmailTemplate:
-    """Who sends, and where the links lead."""
+    """The sender, and the site that links lead to."""
 
     mail_from: str
     site_url: str

@@ -1,7 +1,7 @@
-"""What Prometheus reads of the business and of what the worker can look at: one gauge for each figure.
+"""Figures of the business and of the worker's surroundings for Prometheus: one gauge each.
 
-They are read now and then, not at a scrape. What cannot be read is absent, and no zero: a rule about absence
-notices it (supabase/monitoring/rules.yml).
+They are read now and then, not at a scrape. A figure that cannot be read is absent, not zero: a rule about
+absence notices it (supabase/monitoring/rules.yml).
 """
 
 import asyncio

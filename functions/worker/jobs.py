@@ -25,7 +25,7 @@ from functions.worker.webhooks import Webhooks
 ATTEMPTS = 4
 RETRY = RetryStrategy(max_attempts=ATTEMPTS, exponential_wait=6)
 STALLED_AFTER_SECONDS = 60
-# Of several machines one has the files that these jobs read; its workers alone take them.
+# One machine of several has the files that these jobs read; its workers alone take them.
 FILES = "files"
 log = logging.getLogger("worker")
 
@@ -51,7 +51,7 @@ blueprint = Blueprint()
 
 @dataclass(frozen=True)
 class Resources:
-    """What the jobs work with."""
+    """The parts that jobs work with."""
 
     pool: Pool
     mailer: Mailer

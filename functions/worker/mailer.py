@@ -19,7 +19,7 @@ from functions.worker.settings import WorkerSettings
 
 BATCH_SIZE = 20
 SMTP_TIMEOUT_SECONDS = 10
-# Of the lease's two minutes.
+# Within the lease's two minutes.
 RECORD_SECONDS = 75
 RECORD_PAUSE_SECONDS = 1
 log = logging.getLogger("worker")

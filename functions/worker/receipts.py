@@ -10,7 +10,7 @@ TIMEOUT_SECONDS = 30
 
 
 class UnusedReceipts:
-    """What is unused is decided in SQL, and again by the row's validation trigger when it is deleted."""
+    """Deletes unused receipts. SQL decides which they are, and the row's validation trigger decides again."""
 
     def __init__(self, pool: Pool, settings: WorkerSettings) -> None:
         key = settings.supabase_service_role_key

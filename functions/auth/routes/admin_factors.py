@@ -16,7 +16,7 @@ from functions.core.database import transaction
 
 
 class FactorBody(Body):
-    """What an administrator may change of a factor."""
+    """Fields of a factor that an administrator may change."""
 
     friendly_name: str | None = None
 

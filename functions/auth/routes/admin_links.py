@@ -31,14 +31,14 @@ from functions.core.request import client_address
 
 
 class InviteBody(Body):
-    """Who is invited."""
+    """The person to invite."""
 
     email: str | None = None
     data: Metadata = None
 
 
 class LinkBody(Body):
-    """Which link is made, and the values of an account that it makes or changes."""
+    """The type of link, and the values of the account that it makes or changes."""
 
     type: str | None = None
     email: str | None = None

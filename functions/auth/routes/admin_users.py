@@ -223,7 +223,7 @@ async def _apply(
         values["raw_user_meta_data"] = check_metadata(merged(user["raw_user_meta_data"], body.user_metadata))
     if email:
         values["email"] = email
-        # What was mailed to the old address proves nothing about the new one.
+        # A code mailed to the old address proves nothing about the new one.
         await codes.delete(connection, user["id"])
         changes: dict[str, object] = {"email": email, "email_verified": bool(body.email_confirm)}
         await update_identity(connection, user, changes)

@@ -20,13 +20,13 @@ from functions.core.errors import ApiError
 
 
 class RecoverBody(pkce.PkceBody):
-    """Who has lost a password."""
+    """The account whose password is lost."""
 
     email: str | None = None
 
 
 class ResendBody(pkce.PkceBody):
-    """Which mail did not arrive."""
+    """The mail that did not arrive."""
 
     type: str | None = None
     email: str | None = None
@@ -34,7 +34,7 @@ class ResendBody(pkce.PkceBody):
 
 
 class OtpBody(pkce.PkceBody):
-    """Who signs in by mail; `data` is for a new account."""
+    """The account to sign in by mail; `data` is for a new one."""
 
     email: str | None = None
     phone: str | None = None
@@ -44,7 +44,7 @@ class OtpBody(pkce.PkceBody):
 
 
 class MagicLinkBody(pkce.PkceBody):
-    """Who signs in by mail, in the older form."""
+    """The account to sign in by mail, in the older form."""
 
     email: str | None = None
     data: Metadata = None

@@ -53,7 +53,7 @@ async def signup(request: Request) -> Response:
         mail.is_sent = user is not None
     if user is None:
         return json_response(_look_alike(service, request, email, data))
-    # What others asked for, or an administrator decided, before this sign-up is not its business.
+    # Mails that others asked for and administrators' decisions from before this sign-up are not its business.
     return json_response(user_json(user | {"recovery_sent_at": None, "banned_until": None}))
 
 

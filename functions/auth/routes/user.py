@@ -21,7 +21,7 @@ from functions.core.request import client_address
 
 
 class ChangeBody(pkce.PkceBody):
-    """What the principal changes, and the proof that a new password or address needs."""
+    """The changes, and the proof that a new password or address needs."""
 
     email: str | None = None
     phone: str | None = None

@@ -12,7 +12,7 @@ PAPER, INK, MUTED, LINE, GREEN = 255, 24, 112, 226, 88
 
 @dataclass(frozen=True)
 class Transfer:
-    """What the receipt says; the amount is text with two decimals."""
+    """The figures on the receipt; the amount is text with two decimals."""
 
     amount: str
     address: str

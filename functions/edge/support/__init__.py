@@ -1,1 +1,1 @@
-"""What the endpoints share: who asks, the rules for bodies and errors, encryption, the other services."""
+"""Shared by the endpoints: the principal, the rules for bodies and errors, encryption, the other services."""

@@ -1,4 +1,4 @@
-"""What the public key alone reaches of PostgREST: what role anon is granted, by whomever."""
+"""The parts of PostgREST that the public key alone reaches: every grant to role anon, whoever made it."""
 
 import re
 import time

@@ -21,7 +21,7 @@ from functions.edge.support.web_config import Script
 # waits elsewhere.
 DEADLINE_SECONDS = 12
 
-# What is no function: the gateway keeps the first two to itself and serves the third to browsers.
+# Routes that are no functions: the gateway keeps the first two to itself and serves the third to browsers.
 own = APIRouter()
 
 

@@ -1,4 +1,4 @@
-"""What only the auth service may do with an account, through the admin API of any GoTrue-compatible one."""
+"""Changes of accounts that only the auth service may make, by the admin API of any GoTrue-compatible one."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

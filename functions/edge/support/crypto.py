@@ -22,7 +22,7 @@ class DecryptionError(Exception):
 
 @dataclass(frozen=True)
 class Ciphertext:
-    """What the database stores: the key's id and nonce + ciphertext."""
+    """A secret as the database stores it: the key's id and nonce + ciphertext."""
 
     key_id: str
     data: bytes

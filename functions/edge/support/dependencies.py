@@ -1,4 +1,4 @@
-"""Who asks: verifies the token, and opens transactions as the principal.
+"""The principal of a request: verifies the token, and opens transactions as the principal.
 
 An endpoint reads: take the principal, call one SQL function as the principal, respond. The transaction is
 committed before the response leaves, inside the handler.

@@ -1,4 +1,4 @@
-"""What a request may carry: at most 1 MB, and JSON that says so.
+"""The body of a request: at most 1 MB, and JSON that says so.
 
 The type is required because a web page of another origin can post a form or plain text without asking.
 """

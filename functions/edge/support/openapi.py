@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of responses beyond each endpoint's own."""
+"""Responses in the OpenAPI document beyond each endpoint's own."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the endpoints share while the process lives: the pool, keys and the other services."""
+"""Shared by the endpoints while the process lives: the pool, keys and the other services."""
 
 from asyncio import Semaphore
 from collections.abc import AsyncIterator

@@ -20,7 +20,7 @@ from launcher.terminal import Stop
 
 MEMBERS = "members"
 ADMINISTRATORS = "administrators"
-# Of whom a key signs the tokens: its file, and how long such a token is good.
+# Signing keys by audience: the file, and how long a token is valid.
 SIGNING = {MEMBERS: ("auth.json", TOKEN_SECONDS), ADMINISTRATORS: ("admin.json", ADMIN_SESSION_SECONDS)}
 TEN_YEARS = 10 * 365 * 24 * 3600
 

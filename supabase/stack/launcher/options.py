@@ -1,4 +1,4 @@
-"""What an operator may say of the site, its proxies and its mail server; a wrong value stops `make up`."""
+"""Options of the site, its proxies and its mail server; a wrong value stops `make up`."""
 
 import ipaddress
 import re
@@ -18,7 +18,7 @@ SITE_OPTIONS = (
 DATABASE_OPTIONS = ("DATABASE_SERVER", "DATABASE_NAME", "DATABASE_OWNER", "DATABASE_CA")
 # How many sets of services run here, on how many machines, and which of these this is.
 SET_OPTIONS = ("INSTANCES", "MACHINES", "MACHINE")
-# What only a database of the stack's own can be given.
+# Options that only a database of the stack's own takes.
 OWN_DATABASE_OPTIONS = ("PG_BIN", "AUTH_BIN", "MONITORING")
 DATABASE_PORT = 5432
 # Where Debian and its like keep the authorities that everybody trusts.
@@ -31,7 +31,7 @@ OF_LIBPQ = {
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
-# Of roles and databases: what needs no quotes in SQL and no escape in an address.
+# Names of roles and databases that need no quotes in SQL and no escape in an address.
 NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 # More than a machine has processors for.
 MOST_INSTANCES = 8
@@ -41,10 +41,10 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 # Caddy's name for them: 10.0.0.0/8 and its like, which the networks of containers and clouds have.
 PRIVATE_RANGES = "private_ranges"
 CLIENT_IP_HEADER = "X-Forwarded-For"
-# Who comes back within a week is safe from the first request on, and a site that must go back to http is
-# free of it again in a week. A year is for a site that has run for a while.
+# A browser that returns within a week is safe from the first request on, and a site that must go back to http
+# is free of it again in a week. A year is for a site that has run for a while.
 HSTS_SECONDS = 7 * 24 * 3600
-# What browsers' lists ask for.
+# Browsers' preload lists ask for a year.
 PRELOAD_SECONDS = 365 * 24 * 3600
 HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
 HEADER = re.compile(r"[A-Za-z0-9-]{1,60}")

@@ -46,7 +46,7 @@ class Former:
 
 @dataclass(frozen=True)
 class Upgraded:
-    """What was done: the folder that was left, the versions, and what was compared."""
+    """A finished upgrade: the folder that was left, the versions, and the comparison."""
 
     left: Path
     old: int
@@ -126,7 +126,7 @@ def _switch(settings: Settings, named: str, pg_bin: str) -> None:
     if pg_bin:
         settings.options["PG_BIN"] = pg_bin
     settings.save()
-    # What a superuser prepares is prepared in this one too.
+    # The superuser's preparations are repeated in this cluster.
     (settings.state / "run" / "migrated").unlink(missing_ok=True)
 
 

@@ -23,7 +23,7 @@ SERVICES_WITH_PORTS = (
 )
 # Behind the gateway.
 PASSED_ON = ("postgrest", "auth", "storage", "edge")
-# Those of a service of which there may be several instances.
+# Ports of services that may have several instances.
 REPEATED = (
     *("internal", "postgrest", "postgrest_admin", "auth", "storage", "edge", "worker"),
     *("auth_metrics", "storage_metrics", "edge_metrics", "worker_metrics"),
@@ -35,19 +35,19 @@ DATABASE_ROLES = (
 # The data directory where PostgreSQL's user can reach the state folder.
 INSIDE = "cluster"
 PREFERRED_GATEWAY_PORT = 8000
-# Of those to choose from, the one that browsers and Node never ask: a bad port of the Fetch standard.
+# Browsers and Node never connect to this port: a bad port of the Fetch standard.
 BLOCKED_PORT = 10080
 TOKEN_SECONDS = 3600
 ADMIN_SESSION_SECONDS = 8 * 3600
 PROFILES = ("product", "reference", "benchmark")
 MAIL_SETTINGS = ("SMTP_HOST", "SMTP_PORT", "SMTP_TLS", "SMTP_USER", "SMTP_PASS", "MAIL_FROM")
 DISK_LIMITS = ("DISK_FULL_PERCENT", "DISK_URGENT_PERCENT")
-# Who reads and writes an s3:// address of STORAGE_URL.
+# Credentials for an s3:// address of STORAGE_URL.
 STORAGE_ACCESS = (
     *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"),
     *("AWS_ENDPOINT", "AWS_ALLOW_HTTP"),
 )
-# Who reads and writes an s3:// address of BACKUP_REPOSITORY.
+# Credentials for an s3:// address of BACKUP_REPOSITORY.
 BACKUP_ACCESS = (
     *("BACKUP_S3_ENDPOINT", "BACKUP_S3_REGION", "BACKUP_S3_KEY", "BACKUP_S3_SECRET"),
     "BACKUP_S3_CA",
@@ -159,7 +159,7 @@ class Settings:
 
     @property
     def machine(self) -> int:
-        """Which of these this is. The first has the files that one of them keeps, and makes the backups."""
+        """The number of this machine. The first has the files that only one has, and makes the backups."""
         return int(self.options.get("MACHINE", "1"))
 
     @property

@@ -1,4 +1,4 @@
-"""What the person at the terminal sees: one line per step with its time, and one line per failure."""
+"""Output at the terminal: one line per step with its time, and one line per failure."""
 
 import os
 import re

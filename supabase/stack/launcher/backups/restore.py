@@ -27,7 +27,7 @@ from launcher.keys import Keys
 from launcher.settings import BACKUP_ACCESS, MAIL_SETTINGS, RESTORE, SETUP_LOG, Settings
 from launcher.terminal import SHOWN_LINES, Stop, run, step
 
-# What the copy must not share with its original.
+# Settings that the copy must not share with its original.
 LEFT_BEHIND = (
     *options.SITE_OPTIONS,
     *options.DATABASE_OPTIONS,
@@ -40,7 +40,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 @dataclass(frozen=True)
 class Restored:
-    """What was restored.
+    """A restored stack.
 
     Attributes:
         at: when the last thing in it was done; None where nothing was done yet.
@@ -263,7 +263,7 @@ def _recover(settings: Settings, postgres: Path, receipts: str) -> Restored:
         server = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, env=environment.base())
     try:
         with _connect(settings, server) as connection:
-            # What recovery needed: the copy has no repository.
+            # Settings of the recovery: the copy has no repository.
             for name in (
                 "restore_command",
                 "recovery_target_time",

@@ -34,7 +34,7 @@ OFF = (
 
 @dataclass
 class Report:
-    """What is known of a stack's backups; times are ISO texts in UTC.
+    """The state of a stack's backups; times are ISO texts in UTC.
 
     Attributes:
         at: when this was written.
@@ -144,7 +144,7 @@ class Backups:
         parts = [
             part for part in ("objects", "keys", "settings.json") if (self.settings.state / part).exists()
         ]
-        # What comes while it runs may not be in it.
+        # A file that arrives while it runs may not be in it.
         started = datetime.now(UTC)
         # Relative paths: a snapshot is restored into another folder. What only arrives may be gone meanwhile.
         self._restic("backup", "--host=harborline", "--exclude=objects/uploads", *parts)

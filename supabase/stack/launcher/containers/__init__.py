@@ -1,1 +1,1 @@
-"""What containers need of a stack."""
+"""The files and settings that containers need of a stack."""

@@ -1,4 +1,4 @@
-"""What docker-compose.yml needs from outside: keys, secrets and environments that containers can read."""
+"""Keys, secrets and environments that docker-compose.yml needs, where containers can read them."""
 
 import os
 import shlex
@@ -19,8 +19,8 @@ SERVICES = {
     **{name: name for name in ("auth", "storage", "edge", "worker", "postgrest", "gateway")},
     "gotrue": "auth",
 }
-# What a service reads from a file of that name in /run/secrets. A real GoTrue, Caddy and the library for
-# S3 read the environment alone.
+# Settings that a service reads from a file of that name in /run/secrets. A real GoTrue, Caddy and the library
+# for S3 read the environment alone.
 SECRETS = {
     "auth": ("DATABASE_URL", "GOTRUE_JWT_SECRET", "GOTRUE_JWT_KEYS", "GOTRUE_SMTP_PASS"),
     "storage": ("DATABASE_URL", "SIGNING_SECRET"),
@@ -119,7 +119,7 @@ def _configure_database(settings: Settings, folder: Path, archive_command: str) 
     listener = cluster.Listener(
         "*", PORT, str(compose_backups.SOCKETS), "samenet", cluster.crash_sync_method()
     )
-    # What initdb chose comes first, as for a process.
+    # The settings that initdb chose come first, as for a process.
     chosen = f"include '{compose_backups.DATA}/postgresql.conf'\n"
     texts = {
         "postgresql.conf": chosen + cluster.configuration(settings, listener, archive_command),
@@ -156,11 +156,11 @@ def values(settings: Settings, keys: Keys) -> dict[str, str]:
         "BIND": "0.0.0.0",  # noqa: S104
         "KEYS": "/keys",
         "STORAGE_URL": settings.options.get("STORAGE_URL", "file:///objects"),
-        # What lies in /tmp takes memory.
+        # /tmp is a tmpfs: its files count as memory.
         "SPOOL_PATH": "/objects/uploads",
         "AUDIT_HEADS_PATH": "/worker/audit-heads",
         "BACKUPS_PATH": "/backups/backups.json" if "BACKUP_REPOSITORY" in settings.options else "",
-        # Of the disk on which the volumes lie.
+        # The disk on which the volumes lie.
         "DISK_FOLDERS": '{"the volumes": "/worker"}',
         "GATEWAY_SITE": settings.options.get("SITE_DOMAIN", "http://:8000"),
         "GATEWAY_BIND": "0.0.0.0",  # noqa: S104

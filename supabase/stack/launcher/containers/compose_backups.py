@@ -1,4 +1,4 @@
-"""What docker-compose.backups.yml and docker-compose.restore.yml need from outside."""
+"""Files and settings that docker-compose.backups.yml and docker-compose.restore.yml need."""
 
 import os
 import shutil

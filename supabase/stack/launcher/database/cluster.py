@@ -19,7 +19,7 @@ from launcher.settings import FILES, INSIDE, RESTORE, Settings
 from launcher.terminal import Stop, run
 
 ELSEWHERE = Path("/var/lib/harborline")
-# What one instance of each service takes at most.
+# The most that one instance of each service takes.
 SET_CONNECTIONS = 38
 INCLUDE = "include 'harborline.conf'\n"
 

@@ -17,7 +17,7 @@ from launcher.terminal import Stop, run, step
 SUPERUSER, DATABASE, TEMPLATE = "supabase_admin", "postgres", "template1"
 # Key of the roles' facts among those of the databases.
 ROLES = ""
-# What only `make check` runs.
+# An extension that only `make check` runs.
 DISPENSABLE = "plpgsql_check"
 # Columns that name transactions of the server that wrote them.
 TRANSACTION_COLUMNS = {"private.audit_state.seen_until", "private.corrections.confirmed_in"}
@@ -47,7 +47,7 @@ JOBS = f"--jobs={min(os.cpu_count() or 1, 4)}"
 
 
 class ClusterCopy:
-    """What the old cluster holds, on its way into the new one; only one of them is served at a time.
+    """The old cluster's data on its way into the new one; only one of them is served at a time.
 
     Attributes:
         before: what the roles are, and what is in each database, by its name.

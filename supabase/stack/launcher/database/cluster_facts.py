@@ -1,4 +1,4 @@
-"""What a cluster holds, as lines to compare: those of two are equal when nothing was lost between them.
+"""Facts about a cluster as lines to compare: two clusters with equal lines hold the same data.
 
 Objects of extensions are left out, because another version of an extension has others; so is the privilege
 MAINTAIN, which owners have since PostgreSQL 17.

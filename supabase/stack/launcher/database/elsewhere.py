@@ -23,7 +23,7 @@ from launcher.terminal import Stop
 
 # For who looks after it, besides those of the services.
 OTHER_CONNECTIONS = 12
-# What clocks that are set by the network are never apart.
+# Clocks that are set by the network are never this far apart.
 CLOCKS_APART_SECONDS = 10
 LAG_LATE_SECONDS = 60
 STATE = """

@@ -19,7 +19,7 @@ BOOTSTRAP = ROOT / "supabase" / "bootstrap"
 PASSWORDS_BEFORE = ("postgres", "authenticator", "supabase_auth_admin", "supabase_storage_admin")
 PASSWORDS_AFTER = ("edge_functions", "worker")
 HISTORY = "supabase_migrations.schema_migrations"
-# What the history of a database becomes that has every migration of 0.9.
+# The migration history that a database with every migration of 0.9 receives.
 REPLACEMENT = BOOTSTRAP / "after_services" / "postgres.sql"
 SOURCES = (
     BOOTSTRAP,
@@ -34,7 +34,7 @@ class Database:
 
     def __init__(self, settings: Settings, keys: Keys, log: Path) -> None:
         self.settings, self.keys, self.log = settings, keys, log
-        # Of a database elsewhere the launcher knows no superuser.
+        # The launcher knows no superuser of a database elsewhere.
         self.role = "postgres" if settings.database_elsewhere else "supabase_admin"
         # Where supabase/migrations lies: a test may name another.
         self.project = ROOT

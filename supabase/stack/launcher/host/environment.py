@@ -26,7 +26,7 @@ from launcher.settings import (
 
 TEMPLATES = ROOT / "supabase" / "services"
 OPTIONAL = ("DEPOSIT_ADDRESS", "ALARM_WEBHOOK_PRIVATE", "ALARM_WEBHOOK_KEY")
-# Of several gateways at one port: so long one that ends lets clients go to another with their next request.
+# An ending gateway, of several at one port, gives clients this long to go to another one.
 HANDING_OVER_SECONDS = 2
 CATCHER_SENDER = "Harborline <no-reply@harborline.example>"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from launcher.terminal import Stop
 
 NAME = "harborline"
-# What PostgreSQL ran as in versions before this user.
+# The user that PostgreSQL ran as in earlier versions.
 FORMER = "postgres"
 # To listen at the ports 80 and 443, which the gateway needs of root's rights.
 LOW_PORTS = "net_bind_service"

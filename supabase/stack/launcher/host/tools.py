@@ -23,14 +23,14 @@ UV = ROOT / ".stack-tools" / "bin" / "uv"
 NODE_TOOLS = ROOT / "supabase" / "stack" / "node_modules"
 SUPABASE = NODE_TOOLS / ".bin" / "supabase"
 WEB = ROOT / "web"
-# What is served, what is built to be served next, and of which sources the former was built.
+# The served build, the next build, and the digest of the served one's sources.
 SERVED, DRAFT, BUILD = WEB / "dist", WEB / "node_modules" / ".build", WEB / "node_modules" / ".build-digest"
 NOT_BUILT_FROM = {"node_modules", "dist", ".vite", "coverage"}
 MINIMUM_POSTGRES, MINIMUM_NODE = 15, (20, 19)
 EXTENSIONS = ("plpgsql_check", "pg_trgm")
-# What only the tests run: the browser without a window for each change, the whole one for the long run.
+# Programs of the tests alone: the browser without a window for each change, the whole one for the long run.
 TEST_PROGRAMS = ("chromium-headless-shell", "chromium")
-# What only the long run needs, by package: other browsers, a display for the one that cannot do without,
+# Programs of the long run alone, by package: other browsers, a display for the one that cannot do without,
 # what makes backups and watches, and what a cluster is made of.
 LONG_RUN_PROGRAMS = {
     **{"firefox-esr": "firefox-esr", "webkit2gtk-driver": "WebKitWebDriver", "xvfb": "Xvfb"},
@@ -39,7 +39,7 @@ LONG_RUN_PROGRAMS = {
     **{"patroni": "patroni", "etcd-server": "etcd", "pgbouncer": "pgbouncer"},
 }
 CLUSTER_SWITCH = Path("/etc/postgresql-common/createcluster.d/harborline.conf")
-# What Debian's packages ask before they start a daemon.
+# Debian's packages ask this file before they start a daemon.
 DAEMON_SWITCH = Path("/usr/sbin/policy-rc.d")
 
 

@@ -26,7 +26,7 @@ MAIL_LATE_SECONDS = 15 * 60
 CHECK_LATE_SECONDS = 100 * 60
 # Caddy renews a certificate long before.
 CERTIFICATE_LATE_DAYS, CERTIFICATE_URGENT_DAYS = 14, 3
-# What a clock that is set by the network may be corrected by.
+# A clock that is set by the network may be corrected by this much.
 CLOCK_LATE_SECONDS = 5
 LAST_ENTRY_AHEAD = """
 select coalesce(extract(epoch from max(at) - clock_timestamp()), 0)::integer from private.audit_log

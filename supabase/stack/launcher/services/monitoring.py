@@ -16,7 +16,7 @@ FOLDER = ROOT / "supabase" / "monitoring"
 PROGRAM = "prometheus-postgres-exporter"
 ROLE = "monitoring"
 
-# Of each figure its name, the values of its labels, and what it is.
+# Each figure by its name and the values of its labels.
 Figures = dict[tuple[str, ...], float]
 
 

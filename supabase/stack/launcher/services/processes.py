@@ -33,7 +33,7 @@ class Service:
 
     @property
     def script(self) -> str:
-        """What the shell runs to become the service."""
+        """The commands by which a shell becomes the service."""
         exports = [f"export {name}={shlex.quote(value)}" for name, value in sorted(self.env.items())]
         return "\n".join([*exports, f"exec {shlex.join(self.command)}\n"])
 

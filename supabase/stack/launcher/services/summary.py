@@ -1,4 +1,4 @@
-"""What `up` leaves for people and for tools: the addresses, the demo's sign-ins, and the env file."""
+"""The result of `up` for people and for tools: addresses, the demo's sign-ins, and the env file."""
 
 import tomllib
 

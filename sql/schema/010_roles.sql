@@ -29,7 +29,7 @@ comment on role platform_admin is
 comment on role edge_functions is 'Login role of functions/edge. May switch to the caller''s role and call schema edge; owns nothing.';
 comment on role worker is 'Login role of functions/worker. May call schema jobs; owns nothing.';
 
--- Nobody else may become an administrator: storage serves receipts to them by signed URLs, which functions/edge asks for.
+-- No other role may become an administrator: storage serves receipts to them by signed URLs, which functions/edge asks for.
 grant platform_admin to authenticator;
 grant anon to edge_functions;
 grant authenticated to edge_functions;

@@ -1,4 +1,4 @@
--- What every later file uses: the money type, the statuses, raising errors, locks, formatting of money and time.
+-- Shared by every later file: the money type, the statuses, raising errors, locks, formatting of money and time.
 -- Raise errors for clients only through private.raise_error(): PostgREST retries SQLSTATE 40001 for ever,
 -- PTnnn puts text into a header, and a bare exception has no code to branch on.
 -- Small functions that are called often are plpgsql, or SQL without a search_path: SQL with a fixed search_path is
@@ -126,7 +126,7 @@ $$;
 comment on function private.lock_money() is
 'Takes the money lock: one decision, correction or reconciliation at a time. Take it before any member row; requests, cancellations and sign-ups never take it. Errors: try_again.';
 
--- What was decided first: a number taken under the money lock, because a clock can step back. Bonuses, journal rows
+-- The order of decisions: a number taken under the money lock, because a clock can step back. Bonuses, journal rows
 -- and fundings carry the number of the decision that caused them. It is a row, because a row moves with the data: a
 -- sequence that stayed behind would give numbers of earlier decisions.
 create table private.last_decision (

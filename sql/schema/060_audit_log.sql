@@ -443,8 +443,8 @@ end
 $$;
 comment on function private.actor_name(text) is 'Name of an actor of the audit log; null when the account is deleted.';
 
--- What is typed is the beginning of an id or of a username, or the number of an entry. It never is an error: the next
--- character may make something of it.
+-- A search is the beginning of an id or of a username, or the number of an entry. It never is an error: the next
+-- character may complete it.
 create function private.audit_matches(p_search text) returns bigint[]
 language plpgsql stable set search_path = '' as $$
 declare

@@ -151,7 +151,7 @@ create policy select_all on private.profiles for select to platform_admin using 
 -- SELECT alone grants nothing: without USAGE on the schema the tables cannot be named.
 grant select on private.profiles to authenticated, platform_admin, service_role;
 
--- What the compensation engine reads, in a few integers a row: a million members fit in memory, and pairs are a merge
+-- Rows that the compensation engine reads, a few integers each: a million members fit in memory, and pairs are a merge
 -- join of two index-only scans.
 create table private.positions (
     no integer generated always as identity,

@@ -42,7 +42,7 @@ comment on function pre_request.check_request() is
 'Raises for what anonymous clients may not call (401 42501), ended sessions (401 session_ended), blocked members (403 account_suspended, account_disabled), a missing second factor (403 aal2_required), tokens without audience (401 invalid_token), the planner''s counts (400 invalid_input) and, of PostgREST, a fourth request of a person while three are under way (429 too_many_requests), and while it waits in vain for a lock (503 try_again). A blocked member may still call rpc/get_my_account_status.';
 grant execute on function pre_request.check_request() to anon, authenticated, platform_admin, service_role;
 
--- What role anon is granted, as paths of PostgREST: by the grants themselves, so that a table or function of a migration
+-- Grants to role anon as paths of PostgREST: read from the grants themselves, so that a table or function of a migration
 -- is there with it. The gateway asks functions/edge for it, and knows the product's own functions by `make generate`.
 create function private.open_to_anyone(p_path text default null) returns table (path text, methods text[])
 language plpgsql stable set search_path = '' as $$
@@ -144,7 +144,7 @@ end
 $$;
 comment on function private.wait_for_place(integer, integer) is 'Waits for a place for a tenth of a second; whether it was taken.';
 
--- Of the statement that follows: what only reads is a person looking at a screen.
+-- The statement that follows only reads: a person is looking at a screen.
 create function private.limit_read() returns void
 language plpgsql volatile set search_path = '' as $$
 begin

@@ -198,7 +198,7 @@ $$;
 comment on function jobs.mark_mail_failed(bigint, text) is 'Schedules a retry with exponential backoff; gives up after twelve attempts.';
 grant execute on function jobs.mark_mail_failed(bigint, text) to worker;
 
--- What a super_admin sees: queued and failed e-mail, failed jobs, the last ledger check.
+-- Shown to a super_admin: queued and failed e-mail, failed jobs, the last ledger check.
 
 create function private.failed_jobs() returns jsonb
 language plpgsql stable set search_path = '' as $$

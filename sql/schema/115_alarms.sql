@@ -37,10 +37,10 @@ create unique index alarms_open_key on private.alarms (kind, object) where ended
 -- The history, newest first.
 create index alarms_ended_idx on private.alarms (ended_at desc, id) where ended_at is not null;
 create index alarms_acknowledged_by_idx on private.alarms (acknowledged_by);
--- What stops decisions, looked up by every decision.
+-- Alarms that stop decisions, looked up by every decision.
 create index alarms_stopping_idx on private.alarms (user_id)
 where kind in ('ledger_violation', 'restored') and ended_at is null and acknowledged_at is null;
--- What administrators are still to be notified of, looked for every minute.
+-- Alarms that administrators are still to be notified of, looked for every minute.
 create index alarms_unmailed_idx on private.alarms (raised_at) where mailed_at is null or noticed_at is null;
 
 create table private.alarm_mail_state (

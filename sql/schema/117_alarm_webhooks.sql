@@ -1,4 +1,4 @@
--- What a mail about alarms says also goes to the address in `alarm.webhook_url`, as JSON: as often as the mail, and no
+-- The text of a mail about alarms also goes to the address in `alarm.webhook_url`, as JSON: as often as the mail, and no
 -- oftener. It is written in the mail's transaction and sent by the worker (functions/worker/webhooks.py). Without the
 -- setting nothing is written. The address may hold a secret: no error that is stored repeats it.
 
@@ -15,7 +15,7 @@ comment on table private.alarm_webhooks is 'Messages about alarms to the operato
 comment on column private.alarm_webhooks.tried_at is 'When the worker last tried to send it; null: not yet.';
 comment on column private.alarm_webhooks.failed_at is 'When it was given up; the job that tried is a dead one then, and an alarm.';
 alter table private.alarm_webhooks enable row level security;
--- What is to be sent, asked for every second.
+-- Webhooks that are to be sent, asked for every second.
 create index alarm_webhooks_due_idx on private.alarm_webhooks (created_at) where sent_at is null and failed_at is null;
 
 create function private.queue_webhook(p_title text, p_alarm_ids uuid[]) returns void

@@ -10,7 +10,7 @@ values ('receipts', 'receipts', false, 5242880, array['image/png', 'image/jpeg',
 on conflict (id) do update set
     public = excluded.public, file_size_limit = excluded.file_size_limit, allowed_mime_types = excluded.allowed_mime_types;
 
--- What a member's limits count, so that an upload looks at a few files and not at all that the member ever sent.
+-- Uploads that a member's limits count, so that an upload looks at a few files and not at all that the member ever sent.
 create table private.receipt_uploads (
     name text primary key
 );

@@ -223,7 +223,7 @@ $$;
 comment on function private.deposits_credit_once() is
 'Trigger: rejects the approval of a transfer that was approved with another deposit, or that went out. Errors: reference_used.';
 
--- What the entries of the audit log say of a deposit.
+-- Facts of a deposit in the entries of the audit log.
 create function private.deposit_request_facts(p_deposit public.deposits) returns jsonb
 language sql stable as $$
     select pg_catalog.jsonb_build_object(

@@ -170,7 +170,7 @@ $$;
 comment on function private.withdrawals_immutable() is
 'Trigger: a request never changes; it is decided once; a payout reference is added once; only a confirmed correction voids it. Errors: append_only.';
 
--- What the entries of the audit log say of a withdrawal.
+-- Facts of a withdrawal in the entries of the audit log.
 create function private.withdrawal_request_facts(p_withdrawal public.withdrawals) returns jsonb
 language sql stable as $$
     select pg_catalog.jsonb_build_object(

@@ -109,8 +109,8 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.payout_texts(uuid[]) is 'Says which of our payouts a deposit names, the latest three.';
 
--- What is said at an approval stands until the money is sent, with all that came since. Other requests of the member say
--- nothing against this one, and what was approved before an account was closed is paid.
+-- The reasons given at an approval stand until the money is sent, with all that came since. Other requests of the member say
+-- nothing against this one, and a withdrawal that was approved before the account was closed is paid.
 create function private.require_payout_reason(p_withdrawal public.withdrawals, p_member private.profiles, p_reason text) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare

@@ -1,4 +1,4 @@
--- What deposits and withdrawals share. A request is decided once: pending to approved or rejected by compare-and-set,
+-- Shared by deposits and withdrawals. A request is decided once: pending to approved or rejected by compare-and-set,
 -- in one transaction with journal row, cash-in, package, bonuses, notification and audit row. A repeated call by the
 -- same administrator returns the first result; any other gets already_decided with who and when. Locks: money, then
 -- members by id.
@@ -200,7 +200,7 @@ grant execute on function public.cancel_request(uuid) to authenticated;
 
 -- One paged admin list for both.
 
--- What a search looks for, apart from the requests: a decision changes their rows, and a trigram index would then be
+-- Texts that a search looks for, apart from the requests: a decision changes their rows, and a trigram index would then be
 -- written again, in some thirty places, for a text that is still the same.
 create table private.request_texts (
     request_id uuid not null,

@@ -1,4 +1,4 @@
--- Whom a ledger check looks at: everybody, some members, or a range of all. A rule has one text for all three
+-- The members that a ledger check looks at: everybody, some members, or a range of all. A rule has one text for all three
 -- (250_ledger_checks.sql): it asks private.is_asked of each row. That is inlined, and of a constant part one branch is left
 -- before planning: no condition, a list, or a range of the index, which is read from end to end instead of searched for
 -- each member. So a rule's function has custom plans.

@@ -168,7 +168,7 @@ $$;
 comment on function private.all_bonus_discrepancies() is
 'Bonuses that differ from tree and packages, as private.compared_bonuses() says, of all subjects. Empty when all match.';
 
--- Whom a bonus is paid to and from is compared by hashes, not in the merges above: a referrer's id is in no index by
+-- The two members of a bonus are compared by hashes, not in the merges above: a referrer's id is in no index by
 -- number. That takes twice as long again, and the ledger checks look at it anyway: so the job and whoever asks for the sync
 -- do it where they have found such a bonus.
 create function private.misplaced_bonuses() returns private.due_bonus[]

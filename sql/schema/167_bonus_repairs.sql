@@ -1,7 +1,7 @@
 -- Repairs that a reconciliation makes. Under the money lock it leaves alone what it cannot explain, writes the bonuses
 -- that are due, and undoes everything if journal, sums and counters do not agree with the rows afterwards.
 
--- Of a member's direct referrals only those up to the pair matter, and both orders are read along an index.
+-- Only a member's direct referrals up to the pair matter, and both orders are read along an index.
 create function private.sound_discrepancies(p_due private.due_bonus[]) returns private.due_bonus[]
 language plpgsql stable set plan_cache_mode = 'force_custom_plan' set search_path = '' as $$
 declare

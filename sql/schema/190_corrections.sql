@@ -122,7 +122,7 @@ $$;
 comment on function private.audit_correction(text, uuid, private.corrections, timestamptz) is
 'Audits what happened to a correction and when; returns the response.';
 
--- What a correction does, as a sentence about the member.
+-- A correction's effect, as a sentence about the member.
 create function private.correction_text(p_correction private.corrections) returns text
 language sql stable set search_path = '' as $$
     select case (p_correction).kind
@@ -234,7 +234,7 @@ $$;
 comment on function private.due_package(uuid) is
 'A member''s package recomputed: the last correction''s value or the largest counting package deposit approved since, whichever is larger.';
 
--- What a correction explains, for the ledger checks. Nothing is kept for it: the journal has the order and the cause of
+-- Shortfalls that a correction explains, for the ledger checks. Nothing is kept for it: the journal has the order and the cause of
 -- every change.
 
 create view private.shortfall_discrepancies as

@@ -1,4 +1,4 @@
--- What members are notified of that they earned: one notification for all bonuses that one decision brought a member.
+-- Notifications of earnings: one for all bonuses that one decision brought a member.
 -- It is written after the decision and not with it: a decision holds the money lock, and nobody waits for this. What is
 -- to be notified is read from the audit log, in which every decision has exactly one entry. These entries are written
 -- under the money lock, so that they are committed in the order of their ids and the last id is all there is to store.

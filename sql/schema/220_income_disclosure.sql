@@ -13,7 +13,7 @@ create table private.income_disclosures (
     body jsonb not null,
     decision_no bigint
 );
--- Of rows from before, nobody knows. Not validated, so that only those may lack it.
+-- Unknown for rows older than this column. Not validated, so that only those may lack it.
 alter table private.income_disclosures add constraint a_disclosure_says_what_it_saw check (decision_no is not null) not valid;
 comment on table private.income_disclosures is 'Every published disclosure.';
 comment on column private.income_disclosures.decision_no is 'The last decision that the figures include; null in rows from before, which nothing verifies.';

@@ -14,7 +14,7 @@ create table private.coverage_days (
     decision_no bigint,
     pending_ids uuid[]
 );
--- Of rows from before, nobody knows. Not validated, so that only those may lack it.
+-- Unknown for rows older than this column. Not validated, so that only those may lack it.
 alter table private.coverage_days add constraint a_day_says_what_it_saw
 check (decision_no is not null and pending_ids is not null) not valid;
 comment on table private.coverage_days is 'Coverage at the end of each UTC day. taken_at: when it was computed, minutes later unless the worker was away.';

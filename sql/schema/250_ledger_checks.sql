@@ -55,7 +55,7 @@ $$;
 comment on function private.ledger_check_sample() is
 'The random sample of members whose daily values and totals this check compares: 10,000, or all where there are fewer.';
 
--- What was found wrong once is looked at until it is right: another sample would not find it.
+-- Rows with an open alarm are checked in each run until they are right: another sample would not find them.
 create function private.positions_with_alarm(p_rule text) returns setof integer
 language sql stable rows 1 set search_path = '' as $$
     select distinct pg_catalog.split_part(a.object, ' ', 2)::integer

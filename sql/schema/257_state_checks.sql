@@ -102,7 +102,7 @@ $$;
 comment on function private.member_state_violations(private.ledger_part) is
 'Rules about what these members (null: all) are and sent, compared with the audit log. I51, I54, and I20 of deposits that wait.';
 
--- Whoever made an account must have been made by somebody.
+-- The maker of an account must be a known administrator too.
 create view private.known_administrators as
 with recursive made as (
     select distinct on (l.object_id)

@@ -114,7 +114,7 @@ $$;
 comment on function private.violation_alarms(jsonb, boolean) is
 'The alarms of what a check found, as an array: object, member, figures; p_is_part: it did not look at everything.';
 
--- What a check has not looked at stays open: an alarm ends when a check that looked at its row finds it mended.
+-- Alarms about rows that a check has not looked at stay open: an alarm ends when a check that looked at its row finds it mended.
 create function private.record_violations(p_found jsonb, p_is_part boolean default false, p_unseen_rules text[] default '{}') returns void
 language plpgsql volatile set search_path = '' as $$
 declare

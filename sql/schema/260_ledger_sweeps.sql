@@ -106,7 +106,7 @@ $$;
 comment on function private.slice_size() is
 'How many members, positions and entries of the audit log one run of the sweep looks at: so many members at once, and no more of them after this time.';
 
--- Whom a check looks at.
+-- The members that a check looks at.
 
 create function private.take_changes(out users uuid[], out nos integer[], out earners integer[])
 language plpgsql volatile set search_path = '' as $$

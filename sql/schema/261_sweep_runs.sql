@@ -52,7 +52,7 @@ end
 $$;
 comment on function private.check_sums() is 'What the rules about sums over everybody find: an array.';
 
--- What was looked at when.
+-- The parts checked so far, with their times.
 
 create function private.end_round(p_slice private.ledger_slices) returns void
 language plpgsql volatile set search_path = '' as $$

@@ -65,7 +65,7 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.money_as_text(jsonb) is 'A row of money as JSON, with its amounts as text.';
 
--- What is made of a row: without the old one it is added, without the new one taken out.
+-- The change of a row: without the old one it is added, without the new one taken out.
 create type private.row_change as (
     table_name regclass,
     key jsonb,

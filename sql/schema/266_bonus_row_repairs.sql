@@ -1,7 +1,7 @@
 -- Bonuses and their journal rows, made again what the decisions say; and the run of a repair, which restores requests first,
 -- because a bonus follows from them.
 
--- Of two rows of one bonus the one is kept that has the time of its decision, and then that of the first.
+-- When a bonus has two rows, the one with the time of its decision is kept, else the first.
 create function private.remove_double_bonuses(p_user_id uuid) returns jsonb
 language plpgsql volatile set search_path = '' as $$
 declare
@@ -292,7 +292,7 @@ language sql stable set search_path = '' as $$
 $$;
 comment on function private.is_being_confirmed(text) is 'Whether a violation names the correction that this transaction confirms.';
 
--- What a correction would do is what it does: it is done, and taken back.
+-- The preview of a correction is the correction itself, taken back afterwards.
 create function private.rows_to_restore(p_user_id uuid) returns jsonb
 language plpgsql volatile set search_path = '' as $$
 declare

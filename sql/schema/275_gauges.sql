@@ -1,4 +1,4 @@
--- What the worker publishes for Prometheus besides its own figures: the state of the business and of what keeps it right,
+-- Figures that the worker publishes for Prometheus besides its own: the state of the business and of what keeps it right,
 -- in one row set. Read every quarter of a minute, so it reads counters, stored results and partial indexes, never a whole
 -- table. A row that is missing could not be read, or there is nothing to say yet; it is never a zero instead.
 

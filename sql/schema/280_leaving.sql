@@ -151,7 +151,7 @@ comment on function public.start_member_data_download(uuid, text) is
 'Finance and super administrators: allows the file with everything that is stored about a member who asked for it, blocked and closed ones too; the member is notified. admin-download-data makes the file. Errors: forbidden, two_step_required, not_found, reason_required, reauthentication_needed, too_many_requests.';
 grant execute on function public.start_member_data_download(uuid, text) to platform_admin;
 
--- What is stored about a member, list by list: of other people only what the member sees on the screens. Left out are
+-- Everything stored about a member, list by list: about other people only what the member sees on the screens. Left out are
 -- secrets, administrators' notes and names, and copies: e-mails repeat notifications.
 
 create function private.member_account_data(p_user_id uuid) returns table (list text, item jsonb)

@@ -88,20 +88,17 @@ async def select_object(db: Connection, bucket_id: str, name: str) -> Row | None
     return await found.fetchone()
 
 
-async def check_write(context: RequestContext, upload: Upload) -> None:
+async def check_write(context: RequestContext, principal: Principal, upload: Upload) -> None:
     """Ask row-level security whether the principal may write this row: really write it, and roll back.
 
-    Nothing is asked for a signed URL: it was when the URL was made. A plain upload needs INSERT; an upsert
-    also SELECT, and UPDATE when the row is there.
+    A plain upload needs INSERT; an upsert also SELECT, and UPDATE when the row is there.
 
     Raises:
         ApiError: AccessDenied, or Duplicate when the name is taken.
         psycopg.Error: as triggers raise it.
     """
-    if upload.principal is None:
-        return
     try:
-        async with context.transaction_as(upload.principal, upload.operation, rolled_back=True) as db:
+        async with context.transaction_as(principal, upload.operation, rolled_back=True) as db:
             await db.execute(_INSERT + (_REPLACE + "returning *" if upload.upsert else ""), upload.row())
     except errors.UniqueViolation as error:
         raise already_exists("KeyAlreadyExists") from error

@@ -52,7 +52,9 @@ async def _store(context: RequestContext, upload: Upload, transfer: Transfer) ->
         check_robots(robots)
     claimed = claimed_metadata(context.request, file.content_type)
     upload = replace(upload, metadata=claimed, user_metadata=file.user_metadata)
-    await check_write(context, upload)
+    # Policies were asked for a signed URL when it was made.
+    if upload.principal:
+        await check_write(context, upload.principal, upload)
     written = await _store_bytes(context, bucket, upload, file, limit)
     crash_here("upload.after_rename")
     return await write_row(context, replace(upload, metadata=_metadata(file, written, robots)))

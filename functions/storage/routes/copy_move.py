@@ -73,7 +73,7 @@ async def copy(context: Context, principal: SignedIn, asked: Copy) -> JsonRespon
         place = (asked.target_bucket, asked.destination_key)
         metadata = _metadata(context, asked, row)
         new = Upload("storage.object.copy", *place, upsert, principal, principal.owner_id, *metadata)
-        await check_write(context, new)
+        await check_write(context, principal, new)
         await _check_promise(context, row, new.bucket_id, new.metadata.get("mimetype"))
         await context.service.store.copy(row["version"], new.version)
         return new

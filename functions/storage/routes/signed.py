@@ -61,7 +61,7 @@ async def sign_upload(
     claimed = claimed_metadata(context.request, "application/json")
     operation = "storage.object.sign_upload_url"
     upload = Upload(operation, bucket, path, upsert, principal, principal.owner_id, claimed)
-    await check_write(context, upload)
+    await check_write(context, principal, upload)
     lifetime = context.service.settings.upload_signed_url_expiration_time
     token = context.service.signer.sign(
         "upload", f"{bucket}/{path}", lifetime, upsert=upsert, **_owner(principal)

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, closing, suppress
+from contextlib import closing, suppress
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from itertools import islice
@@ -20,10 +20,8 @@ import httpx
 import psycopg
 import pytest
 
-from functions.auth import passwords
 from functions.auth.limits.attempts import subject_of_email
 from functions.auth.limits.passwords import PasswordAttempts, known_address
-from functions.auth.passwords import COST, Passwords
 from functions.core.database import Connection, Pool, make_pool
 from functions.core.errors import ApiError
 from functions.core.request import networks_of
@@ -39,55 +37,6 @@ from tests.support.own_auth import (
 from tests.support.stack import Stack
 
 pytestmark = pytest.mark.embedded_only("has none of these limits")
-
-
-def test_sign_ins_that_would_wait_too_long_are_rejected_at_once(auth: OwnAuth) -> None:
-    def sign_in(_: int) -> int:
-        return auth.sign_in(f"nobody-{secrets.token_hex(6)}@example.com", PASSWORD).status_code
-
-    with ThreadPoolExecutor(90) as crowd:
-        statuses = list(crowd.map(sign_in, range(90)))
-    assert set(statuses) == {400, 503}
-    assert sign_in(0) == 400, "and the next one is welcome"
-
-
-async def test_the_queue_is_as_short_as_hashes_are_slow() -> None:
-    """However long a hash takes on a busy machine, the last in the queue is answered within a second."""
-    usual = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
-    slow = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(13)).decode()
-    places = []
-    with closing(Passwords(6, reject_common=False)) as passwords:
-        for hashed, times in ((usual, 1), (slow, 3), (usual, 20)):
-            for _ in range(times):
-                async with passwords.slot("a@example.com") as matches:
-                    assert await matches(PASSWORD, hashed)
-            places.append(await _places(passwords))
-    assert places[0] == places[2] == 16
-    assert 2 <= places[1] <= 8
-
-
-async def _places(passwords: Passwords) -> int:
-    """Return how many wait until one more is rejected."""
-    async with AsyncExitStack() as waiting:
-        for number in range(100):
-            try:
-                await waiting.enter_async_context(passwords.slot(f"{number}@example.com"))
-            except ApiError:
-                return number
-    raise AssertionError("no end of them")
-
-
-@pytest.mark.threat("T77")
-async def test_an_account_has_four_places() -> None:
-    """The rest of the queue is there for the others."""
-    with closing(Passwords(6, reject_common=False)) as passwords:
-        async with AsyncExitStack() as waiting:
-            for _ in range(4):
-                await waiting.enter_async_context(passwords.slot("a@example.com", at_home=True))
-            with pytest.raises(ApiError, match="busy"):
-                await passwords.hash(PASSWORD, "a@example.com")
-            assert await passwords.hash(PASSWORD, "b@example.com")
-        assert await passwords.hash(PASSWORD, "a@example.com")
 
 
 @pytest.mark.threat("T77")
@@ -383,98 +332,6 @@ def test_the_window_passes(auth: OwnAuth, ada: dict[str, Any], admin_db: psycopg
     assert auth.sign_in(ada["email"], PASSWORD).status_code == 200
 
 
-@pytest.mark.long
-@pytest.mark.threat("T80")
-def test_known_and_unknown_addresses_take_the_same_time(auth: OwnAuth) -> None:
-    """Of 200 attempts the medians differ by less than a tenth.
-
-    Measured is the time of this process, in which the service runs: a busy machine changes nothing about it.
-    """
-    people = [auth.new_user(PASSWORD, cost=COST) for _ in range(10)]
-    times: dict[str, list[float]] = {"known": [], "unknown": []}
-    for turn in range(100):
-        for kind, email in (
-            ("known", people[turn % 10]["email"]),
-            ("unknown", f"nobody-{secrets.token_hex(6)}@example.com"),
-        ):
-            started = time.process_time()
-            assert auth.sign_in(email, "wrong-password").status_code == 400
-            times[kind].append(time.process_time() - started)
-    known, unknown = median(times["known"]), median(times["unknown"])
-    assert abs(known - unknown) < 0.1 * min(known, unknown), (known, unknown)
-    for person in people:
-        auth.delete_user(person["id"])
-
-
-@pytest.fixture
-def email(auth: OwnAuth, case: str) -> Iterator[str]:
-    """Yield an address that has an account, or one that has none."""
-    if case == "unknown":
-        yield f"nobody-{secrets.token_hex(6)}@example.com"
-        return
-    user = auth.new_user(PASSWORD, cost=COST)
-    yield user["email"]
-    auth.delete_user(user["id"])
-
-
-@pytest.fixture
-def hashed(email: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bytes]]:
-    """Return what is hashed from now on, and at which cost: the service runs in this process."""
-    done: list[tuple[str, bytes]] = []
-
-    def noting(name: str) -> Callable[[bytes, bytes], Any]:
-        original = getattr(bcrypt, name)
-
-        def note(password: bytes, salt_or_hash: bytes) -> Any:
-            done.append((name, salt_or_hash[:7]))
-            return original(password, salt_or_hash)
-
-        return note
-
-    monkeypatch.setattr(passwords, "COST", COST)
-    for name in ("hashpw", "checkpw"):
-        monkeypatch.setattr(bcrypt, name, noting(name))
-    return done
-
-
-@pytest.mark.threat("T80")
-@pytest.mark.parametrize("case", ["known", "unknown"])
-def test_a_sign_in_costs_a_hash_whatever_the_address(
-    auth: OwnAuth, hashed: list[tuple[str, bytes]], email: str
-) -> None:
-    assert auth.sign_in(email, "wrong-password").status_code == 400
-    assert hashed == [("checkpw", b"$2a$10$")]
-
-
-@pytest.mark.threat("T80")
-@pytest.mark.parametrize("case", ["known", "unknown"])
-def test_a_sign_up_costs_a_hash_whatever_the_address(
-    auth: OwnAuth, hashed: list[tuple[str, bytes]], email: str
-) -> None:
-    body = {"email": email, "password": PASSWORD}
-    made = auth.http.post("/signup", headers={"x-real-ip": "10.5.0.3"}, json=body).raise_for_status()
-    assert hashed == [("hashpw", b"$2a$10$")]
-    auth.delete_user(made.json()["id"])
-
-
-@pytest.mark.threat("T86")
-@pytest.mark.parametrize(("kind", "case"), [("signup", "known"), ("signup", "unknown"), ("otp", "unknown")])
-def test_a_request_that_is_rejected_costs_no_hash(
-    stack: Stack, hashed: list[tuple[str, bytes]], email: str, kind: str
-) -> None:
-    """As it would when no mail is left, or when the product rejects what was signed up with."""
-    hook = "pg-functions://postgres/hooks/before_user_created"
-    for settings in (
-        {"GOTRUE_RATE_LIMIT_EMAIL_SENT": "0"},
-        {"GOTRUE_HOOK_BEFORE_USER_CREATED_ENABLED": "true", "GOTRUE_HOOK_BEFORE_USER_CREATED_URI": hook},
-    ):
-        with own_auth(stack, **settings) as auth:
-            body = {"email": email, "password": PASSWORD, "data": {"referrer_id": "nobody"}}
-            sent = auth.http.post(f"/{kind}", headers={"x-real-ip": "10.5.0.4"}, json=body)
-            assert sent.status_code in (400, 429), sent.text
-    assert not hashed
-
-
 def test_wrong_codes_at_once_delay_no_other_client(auth: OwnAuth, ada: dict[str, Any]) -> None:
     token = signed_in(auth, ada)["access_token"]
 
@@ -563,129 +420,6 @@ def _has_thirty(ask: Callable[[dict[str, str]], httpx.Response], status: int) ->
     assert {429} <= {response.status_code for response in late} <= {429, status}
     assert {"over_request_rate_limit"} <= {response.json().get("error_code") for response in late}
     assert ask(there).status_code == status, "another address has its own"
-
-
-def test_what_is_too_old_to_matter_is_purged(stack: Stack, auth_database: str) -> None:
-    """At the start of the service, and hourly; in a database of its own, where no other instance does it."""
-    with own_auth(stack, DATABASE_URL=auth_database) as auth:
-        ada = auth.new_user(PASSWORD)
-        auth.http.post("/admin/generate_link", headers=bearer(auth.service_key), json=_recovery(ada))
-        signed_in(auth, ada)
-    old = {
-        "attempts": (
-            "subject",
-            "insert into auth.attempts select kind, %s, 1, now() - age from "
-            "(values ('totp', interval '16 minutes'), ('code', '25 hours')) as t (kind, age)",
-        ),
-        "mail_counts": (
-            "subject",
-            "insert into auth.mail_counts values (%s, 1, now() - interval '61 minutes')",
-        ),
-        "notices": (
-            "recipient",
-            "insert into auth.notices (notice, recipient, data, instance, created_at, next_attempt_at) "
-            "values ('x', %s, '{}', gen_random_uuid(), now() - interval '8 days', now() + interval '1 day')",
-        ),
-        "flow_state": (
-            "user_id",
-            "insert into auth.flow_state (id, user_id, auth_code, code_challenge_method, code_challenge, "
-            "provider_type, authentication_method, created_at) values "
-            "(gen_random_uuid(), %s, 'x', 'plain', 'x', 'email', 'recovery', now() - interval '25 hours')",
-        ),
-        "one_time_tokens": (
-            "user_id",
-            "update auth.one_time_tokens set created_at = now() - interval '25 hours' where user_id = %s",
-        ),
-        "earlier_sign_ups": (
-            "user_id",
-            "insert into auth.earlier_sign_ups (user_id, identity_data, created_at, confirmation_sent_at) "
-            "values (%s, '{}', now(), now() - interval '25 hours')",
-        ),
-        "known_addresses": (
-            "user_id",
-            "update auth.known_addresses set seen_at = now() - interval '91 days' where user_id = %s",
-        ),
-    }
-    with psycopg.connect(auth_database, autocommit=True) as db:
-        for _, statement in old.values():
-            assert db.execute(statement, [ada["id"]]).rowcount >= 1
-        db.execute("insert into auth.attempts values ('code', 'alive', 1, now() - interval '23 hours')")
-
-        def left() -> list[str]:
-            counts = {
-                table: f"select 1 from auth.{table} where {column} = %s limit 1"
-                for table, (column, _) in old.items()
-            }
-            return [table for table, query in counts.items() if db.execute(query, [ada["id"]]).fetchone()]
-
-        with own_auth(stack, DATABASE_URL=auth_database):
-            until = time.monotonic() + 20
-            while left() and time.monotonic() < until:
-                time.sleep(0.02)
-        assert left() == []
-        assert db.execute("select from auth.attempts where subject = 'alive'").rowcount == 1
-
-
-@pytest.mark.parametrize(
-    ("settings", "days"), [({}, 365), ({"GOTRUE_SESSIONS_INACTIVITY_TIMEOUT": "720h"}, 60)]
-)
-def test_what_sessions_leave_behind_is_purged_by_its_age(
-    stack: Stack, auth_database: str, settings: dict[str, str], days: int
-) -> None:
-    """Used refresh tokens after 30 days, the audit log after 90, sessions after 30 more or a year."""
-    with own_auth(stack, DATABASE_URL=auth_database) as auth:
-        ada = auth.new_user(PASSWORD)
-        first, idle, alive = (signed_in(auth, ada)["refresh_token"] for _ in range(3))
-        second = _refreshed(auth, first)
-        newest = _refreshed(auth, second)
-        left_by_a_tab = _refreshed(auth, first)
-    with psycopg.connect(auth_database, autocommit=True) as db:
-        late, early = days + 1, days - 1
-        ages = ((first, 31), (second, 29), (left_by_a_tab, late), (idle, late), (alive, early))
-        for token, age in ages:
-            aged = "update auth.refresh_tokens set updated_at = now() - make_interval(days => %s) "
-            assert db.execute(f"{aged} where token = %s", [age, token]).rowcount == 1
-        unused = (
-            "update auth.sessions set created_at = created_at - make_interval(days => %s)"
-            " where id = (select session_id from auth.refresh_tokens where token = %s)"
-        )
-        for token, age in ((idle, late), (alive, early)):
-            assert db.execute(unused, [age, token]).rowcount == 1
-        db.execute(
-            "update auth.audit_log_entries set created_at = now() - case payload ->> 'action' "
-            "when 'login' then interval '91 days' else interval '89 days' end"
-        )
-
-        def left() -> tuple[set[str], set[str]]:
-            tokens = db.execute("select token from auth.refresh_tokens").fetchall()
-            actions = db.execute("select payload ->> 'action' from auth.audit_log_entries").fetchall()
-            return {token for (token,) in tokens}, {"login", "token_refreshed"} & {
-                name for (name,) in actions
-            }
-
-        assert left() == ({first, second, newest, left_by_a_tab, idle, alive}, {"login", "token_refreshed"})
-        due = ({second, newest, left_by_a_tab, alive}, {"token_refreshed"})
-        with own_auth(stack, DATABASE_URL=auth_database, **settings) as auth:
-            until = time.monotonic() + 20
-            while left() != due and time.monotonic() < until:
-                time.sleep(0.02)
-            assert left() == due
-            assert db.execute("select from auth.sessions").rowcount == 2, "nobody came back to the third"
-            body = {"refresh_token": alive}
-            back = auth.http.post("/token?grant_type=refresh_token", json=body).json()
-            assert back.get("error_code") == ("session_expired" if settings else None), (
-                "who was away for less"
-            )
-            assert _refreshed(auth, newest), "a session needs none of its used tokens"
-
-
-def _refreshed(auth: OwnAuth, token: str) -> str:
-    response = auth.http.post("/token?grant_type=refresh_token", json={"refresh_token": token})
-    return str(response.raise_for_status().json()["refresh_token"])
-
-
-def _recovery(user: dict[str, Any]) -> dict[str, str]:
-    return {"type": "recovery", "email": user["email"]}
 
 
 @pytest.mark.threat("T80")

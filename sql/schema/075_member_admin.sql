@@ -1,7 +1,7 @@
 -- Members in the admin panel: the list with its four cards, and one member with statistics. Every role reads; only
 -- notes and account status can be changed, never money, package or position. Suspending and disabling end all
 -- sessions first, because rows of schema auth are locked before the member's row.
--- Which role may what: specification S12.4 and S14.2.
+-- Rights by role: specification S12.4 and S14.2.
 
 create function private.member_item(p_member private.profiles) returns jsonb
 language plpgsql stable set search_path = '' as $$

@@ -11,7 +11,7 @@ from launcher.settings import ROOT
 SPECIFICATION, DECISIONS = "docs/specification.md", "docs/decisions.md"
 FOLDERS = (".github", "docs", "functions", "sql", "supabase", "tests", "web")
 KINDS = {".css", ".env", ".js", ".md", ".mjs", ".py", ".sh", ".sql", ".toml", ".ts", ".tsx", ".yaml", ".yml"}
-# What is no source: installed, made, or as it was when it shipped.
+# Folders without sources: installed, made, or as it was when it shipped.
 SKIPPED = {"node_modules", "__pycache__", "dist", ".output", "migrations"}
 
 RULE = re.compile(r"^(?:### |- \*\*)(S\d+(?:\.\d+)?)\b", re.MULTILINE)

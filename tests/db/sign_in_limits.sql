@@ -72,7 +72,7 @@ select is(sign_in_result(v), concat_ws(' ', v.passes, v.counts_as), v."case") fr
 rollback to savepoint no_failures;
 
 -- =====================================================================================================================
--- What the known address has, the others have not
+-- The count of a known address is its own
 -- =====================================================================================================================
 select is((select count(*) from edge.start_admin_session(user_id('olga'), '2001:db8:1:2::7', 'test', sha256('olga'))), 1::bigint, 'Olga signs in at home');
 select is_empty($$ select 1 from private.known_admin_addresses where address_hash like '%2001:db8%' $$, 'which is kept as a hash');
